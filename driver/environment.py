@@ -1,0 +1,81 @@
+"""Where and with what a comparison was measured, as one JSON object with units in the names."""
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shlex
+import subprocess
+import time
+from pathlib import Path
+
+from driver import wrk
+from driver.meson import BuildDirectory
+
+FEW_CORES = 4  # at most this many: server and load generator share cores
+SHARED_CORES = "shared cores: not a scaling result"
+
+
+def usable_cores() -> int:
+    """Cores that this process may run on, which taskset and cgroups may have cut."""
+    return len(os.sched_getaffinity(0))
+
+
+def _output(*command: str) -> str | None:
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              check=False)
+    except OSError:
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def _cpu_model() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _memory_mib() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
+
+
+def _compiler(build: BuildDirectory) -> dict:
+    """The compiler that made the servers, and its flags, from meson's compilation database."""
+    try:
+        commands = json.loads((build.path / "compile_commands.json").read_text(encoding="utf-8"))
+        words = shlex.split(commands[0]["command"])
+    except (OSError, ValueError, LookupError):
+        return {"compiler": None, "compiler_flags": None}
+    first = next((i for i, word in enumerate(words) if word.startswith("-")), 1)
+    version = _output(words[first - 1], "--version")
+    kinds = ("-O", "-g", "-f", "-m", "-std", "-D")
+    flags = [word for word in words[first:] if word.startswith(kinds)]
+    return {"compiler": version.splitlines()[0] if version else words[first - 1],
+            "compiler_flags": " ".join(flags)}
+
+
+def describe(build: BuildDirectory) -> dict:
+    """The record beside rounds.jsonl; what cannot be found out is null."""
+    status = _output("git", "-C", str(build.root), "status", "--porcelain")
+    return {
+        "schema": "heddle-environment-1",
+        "date": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "host": platform.node(),
+        "kernel": f"{platform.system()} {platform.release()}",
+        "cpu_model": _cpu_model(),
+        "cores_online": os.cpu_count(),
+        "cores_usable": usable_cores(),
+        "memory_mib": _memory_mib(),
+        "load_average_1min": os.getloadavg()[0],
+        **_compiler(build),
+        "build_type": build.option("buildtype"),
+        "optimization": build.option("optimization"),
+        "commit": _output("git", "-C", str(build.root), "rev-parse", "HEAD"),
+        "tree_modified": None if status is None else bool(status),
+        "wrk_version": wrk.version(),
+    }

@@ -1,0 +1,50 @@
+"""The command line as a user meets it: bad input is one line and exit 2, from any directory."""
+import subprocess
+import unittest
+
+import support
+
+
+def heddle(*words: str, cwd: str = "/") -> subprocess.CompletedProcess:
+    return subprocess.run([str(support.ROOT / "heddle"), *words], cwd=cwd, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
+
+
+class BadInput(unittest.TestCase):
+    CASES = {
+        (): "say what to do: setup, build, list, test, bench",
+        ("bulid",): "unknown command 'bulid'; allowed: setup, build, list, test, bench",
+        ("list", "--jsno"): "list: unknown option '--jsno'; allowed: --help, --json",
+        ("test", "queues"): "test: unknown word 'queues'; allowed:",
+        ("test", "--suite"): "test: --suite: expected one argument",
+        ("test", "--sanitizer", "memory"): "(choose from 'none', 'address', 'thread')",
+        ("build", "-Dx"): "build: -D: 'x' is not NAME=VALUE",
+        ("bench", "--rounds", "0"): "bench: --rounds: '0' is not a whole number from 1 to 10000",
+        ("bench", "--workers", "1e3"): "'1e3' is not a whole number",
+        ("bench", "--connections", "-4"): "--connections: ",
+        ("bench", "--connections", "15"): "take 14 or 16",
+        ("bench", "--budget", "soon"): "'soon' is not a duration such as 240s or 4m",
+        ("bench", "--server", "echo"): "(choose from 'hello', 'hello-timeout')",
+        ("bench", "--seed", "٣"): "is not a whole number",
+        ("bench", "--round", "3"): "unknown option '--round'",
+        ("bench", "--peer", "libfev"): "'libfev' is not NAME=VALUE",
+    }
+
+    def test_each_is_one_line_that_says_what_is_allowed(self):
+        for words, expected in self.CASES.items():
+            with self.subTest(words=words):
+                done = heddle(*words)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+                self.assertTrue(done.stderr.startswith("heddle: "), done.stderr)
+                self.assertIn(expected, done.stderr)
+
+    def test_help_is_not_an_error(self):
+        for words in (("--help",), ("help",), ("bench", "--help"), ("test", "-h")):
+            done = heddle(*words)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertTrue(done.stdout.startswith("usage: ./heddle"), done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
