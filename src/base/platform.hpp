@@ -56,8 +56,8 @@ struct native {
 #endif
   }
 
-  /// Gives the processor away when a busy wait has lasted too long: the one waited for may have been
-  /// preempted.
+  /// Gives the processor away when a busy wait has lasted too long: the one waited for may have
+  /// been preempted.
   static void yield_thread() noexcept { std::this_thread::yield(); }
 };
 
