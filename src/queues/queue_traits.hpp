@@ -10,8 +10,8 @@
 
 namespace heddle {
 
-/// Which threads may call an operation: the queue's owner, one thread at a time, or any. `none`: the
-/// operation does not exist.
+/// Which threads may call an operation: the queue's owner, one thread at a time, or any. `none`:
+/// the operation does not exist.
 enum class role { none, owner, one, any };
 
 /// The order in which items come out.
@@ -49,11 +49,12 @@ struct queue_traits {
   bool power_of_two_capacity = false;
   bool allocates = false;  ///< try_push may allocate
   element_kind element = element_kind::word;
-  bool steals_half = false;         ///< has steal_half_into
-  bool every_item_stealable = true; ///< each pushed item can be stolen at once
+  bool steals_half = false;          ///< has steal_half_into
+  bool every_item_stealable = true;  ///< each pushed item can be stolen at once
 };
 
-/// Base of an element of an intrusive queue. The link belongs to the queue while the item is queued.
+/// Base of an element of an intrusive queue. The link belongs to the queue while the item is
+/// queued.
 struct queue_hook {
   queue_hook* next_queued = nullptr;
 };
@@ -62,7 +63,8 @@ struct queue_hook {
 struct queue_options {
   std::size_t capacity_slots = 0;  ///< 0: the traits' default
   std::size_t handles = 0;         ///< expected number of handles; a hint
-  /// Test knob: the index at which a ring's counters start, so that tests begin next to wrap-around.
+  /// Test knob: the index at which a ring's counters start, so that tests begin next to
+  /// wrap-around.
   std::uint64_t first_index = 0;
 };
 
@@ -105,8 +107,8 @@ inline std::size_t checked_capacity(const queue_traits& traits, const queue_opti
 }
 
 /// The operations that every run queue has. `Handle` is what a thread keeps for one queue (tokens,
-/// hazard slots): each thread that uses the queue constructs its own with `Handle(queue)`, uses it on
-/// that thread only, and destroys it before the queue.
+/// hazard slots): each thread that uses the queue constructs its own with `Handle(queue)`, uses it
+/// on that thread only, and destroys it before the queue.
 template <class Queue, class T>
 concept run_queue = requires(Queue& queue, const Queue& constant, typename Queue::handle& handle,
                              T item, const queue_options& options) {
@@ -120,8 +122,8 @@ concept run_queue = requires(Queue& queue, const Queue& constant, typename Queue
   { constant.capacity() } -> std::same_as<std::size_t>;
 };
 
-/// A queue whose thieves take up to half of the items in one step. `thief` must be of the same type,
-/// owned by the caller; one stolen item is returned, the rest are pushed onto `thief`.
+/// A queue whose thieves take up to half of the items in one step. `thief` must be of the same
+/// type, owned by the caller; one stolen item is returned, the rest are pushed onto `thief`.
 template <class Queue, class T>
 concept half_stealing = requires(Queue& queue, typename Queue::handle& handle, std::size_t most) {
   { queue.steal_half_into(queue, most, handle) } -> std::same_as<pop_result<T>>;
