@@ -1,0 +1,49 @@
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <heddle/base/nearest.hpp>
+#include <heddle/make_runtime.hpp>
+
+namespace heddle {
+namespace {
+
+constexpr std::string_view automatic = "auto-";
+
+const combination* find(std::string_view name) {
+  for (const combination& known : combinations())
+    if (known.name == name) return &known;
+  return nullptr;
+}
+
+}  // namespace
+
+std::unique_ptr<runtime_base> make_runtime(std::string_view name, runtime_options options) {
+  if (const combination* known = find(name)) return known->make(std::move(options));
+  if (name.starts_with(automatic)) {
+    const std::string rest(name.substr(automatic.size()));
+    const combination* ring = find("io_uring-" + rest);
+    const combination* epoll = find("epoll-" + rest);
+    std::string reason = "not built in";
+    if (ring != nullptr) {
+      try {
+        return ring->make(options);
+      } catch (const std::system_error& error) {
+        reason = error.what();
+      }
+    }
+    if (epoll != nullptr) {
+      std::fprintf(stderr, "heddle: io_uring cannot be used, epoll is used instead: %s\n",
+                   reason.c_str());
+      return epoll->make(std::move(options));
+    }
+  }
+  std::vector<std::string_view> names;
+  for (const combination& known : combinations()) names.push_back(known.name);
+  const std::string nearest = nearest_names(name, names);
+  throw std::invalid_argument("combination '" + std::string(name) + "' is unknown" +
+                              (nearest.empty() ? "" : "; nearest: " + nearest));
+}
+
+}  // namespace heddle

@@ -1,0 +1,139 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <heddle/base/intrusive_list.hpp>
+#include <heddle/base/unique_fd.hpp>
+#include <heddle/fibers/worker.hpp>
+#include <heddle/pollers/descriptor.hpp>
+#include <heddle/pollers/ring.hpp>
+#include <heddle/schedulers/tuning.hpp>
+
+namespace heddle {
+
+/// One worker's ring and what belongs to it. But for `wake` and `requests`, only that worker's
+/// thread touches it.
+struct ring_part {
+  explicit ring_part(int wake_fd) : wake(wake_fd) {}
+  ~ring_part() {
+    if (made) io_uring_queue_exit(&ring);
+  }
+  ring_part(const ring_part&) = delete;
+  ring_part& operator=(const ring_part&) = delete;
+
+  io_uring ring{};
+  bool made = false;
+  bool used = false;  // by a thread, which then is the only one that can use it
+  unsigned sends_queued = 0;
+  list_links in_flight;  // operations that the ring holds
+  list_links to_cancel;  // such that must be cancelled, when there is room to say so
+
+  unique_fd wake;
+  std::mutex lock;
+  std::vector<std::pair<file_reference, direction>> requests;  // to cancel; guarded by lock
+  /// Relaxed: a hint; whoever sets it also wakes the worker, which looks again after that.
+  std::atomic<bool> has_requests{false};
+};
+
+/// The rings of all workers, and how to reach their workers.
+template <class Kernel, class RingKernel>
+class ring_group {
+ public:
+  /// Errors: std::system_error that says which limit or ability is missing.
+  ring_group(unsigned workers, const tuning& tuning)
+      : maker_(tuning.ring_entries), workers_(workers) {
+    for (unsigned i = 0; i < workers; ++i) {
+      const int wake = Kernel::eventfd();
+      if (wake < 0) throw std::system_error(-wake, std::system_category(), "eventfd");
+      parts_.push_back(std::make_unique<ring_part>(wake));
+      make(i);
+    }
+  }
+
+  /// Wakes one worker that sleeps. False if none does any more. Threads: any.
+  bool wake_one() noexcept {
+    for (std::size_t i = 0; i < parked_.size(); ++i) {
+      std::uint64_t parked = parked_[i].load(std::memory_order_acquire);
+      while (parked != 0) {
+        const std::uint64_t lowest = parked & (~parked + 1);
+        // [parked] acq_rel: whoever clears the bit wakes, or was woken.
+        if (parked_[i].compare_exchange_weak(parked, parked & ~lowest, std::memory_order_acq_rel,
+                                             std::memory_order_acquire)) {
+          const std::size_t index = i * 64 + static_cast<std::size_t>(std::countr_zero(lowest));
+          Kernel::eventfd_add(parts_[index]->wake.get());
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  /// Ends every wait under way; each worker gets one completion. Threads: any.
+  void wake_all() noexcept {
+    for (const auto& one : parts_) Kernel::eventfd_add(one->wake.get());
+  }
+  void acknowledge_wake_all() noexcept {}
+
+  /// Makes anew the rings that threads of an earlier run have used: a ring knows its thread.
+  /// Errors: std::system_error.
+  void prepare_run() {
+    for (unsigned i = 0; i < parts_.size(); ++i) {
+      ring_part& old = *parts_[i];
+      if (!old.used) continue;
+      if (std::exchange(old.made, false)) io_uring_queue_exit(&old.ring);
+      make(i);
+      Kernel::eventfd_take(old.wake.get());
+    }
+  }
+
+  /// Asks the worker whose ring holds an operation to cancel it. Threads: any.
+  void cancel(file_reference file, direction which, const descriptor_side::closing& closing,
+              worker* canceller) noexcept {
+    ring_part& home = *parts_[closing.home];
+    {
+      std::lock_guard guard(home.lock);
+      home.requests.emplace_back(file, which);
+      home.has_requests.store(true, std::memory_order_relaxed);
+    }
+    if (canceller == nullptr || canceller->index() != closing.home)
+      Kernel::eventfd_add(home.wake.get());
+  }
+
+  ring_part& part(unsigned index) noexcept { return *parts_[index]; }
+  const ring_abilities& abilities() const noexcept { return maker_.abilities(); }
+
+  /// Around a sleep of worker `index`; the second answers false if a wake-up was sent to it.
+  void mark_parked(unsigned index) noexcept {
+    // [parked] Before the announcement of the sleep, which is a seq_cst matter of its own.
+    parked_[index / 64].fetch_or(bit(index), std::memory_order_acq_rel);
+  }
+  bool unmark_parked(unsigned index) noexcept {
+    return (parked_[index / 64].fetch_and(~bit(index), std::memory_order_acq_rel) & bit(index)) !=
+           0;
+  }
+
+ private:
+  void make(unsigned index) {
+    ring_part& made = *parts_[index];
+    maker_.make(made.ring, index + 1, workers_);
+    made.made = true;
+    made.used = false;
+  }
+
+  static std::uint64_t bit(unsigned index) noexcept { return std::uint64_t{1} << (index % 64); }
+
+  ring_maker<RingKernel> maker_;
+  const unsigned workers_;
+  std::vector<std::unique_ptr<ring_part>> parts_;
+  std::array<std::atomic<std::uint64_t>, 16> parked_{};
+};
+
+}  // namespace heddle

@@ -1,0 +1,267 @@
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <heddle/base/platform.hpp>
+#include <heddle/runtime_base.hpp>
+#include <heddle/schedulers/idle.hpp>
+
+namespace heddle {
+
+/// The one place where a scheduler, its queue and a poller meet.
+template <class Scheduler, class Poller>
+class runtime final : public runtime_base {
+  using scheduler_type = typename Scheduler::template type<fiber*, native>;
+  using poller_group = typename Poller::group;
+  using self_type = runtime;  // worker::runtime() hides the name
+
+ public:
+  /// `name`: what name() answers; immortal.
+  /// Errors: std::invalid_argument that says what is allowed; std::system_error when the poller
+  /// cannot be had, with the reason.
+  explicit runtime(runtime_options options = {}, std::string_view name = "custom")
+      : runtime_base(std::move(options)),
+        name_(name),
+        scheduler_(workers(), this->options().tuning,
+                   {.capacity_slots = this->options().queue_capacity_slots}),
+        idle_(std::max(1u, workers() * this->options().tuning.most_searchers_percent / 100)),
+        pollers_(workers(), this->options().tuning) {
+    for (unsigned i = 0; i < workers(); ++i)
+      workers_.push_back(std::make_unique<loop_worker>(*this, i));
+  }
+
+  std::string_view name() const noexcept override { return name_; }
+
+  void make_ready_from_outside(fiber& fiber) noexcept override {
+    scheduler_.push_from_outside(&fiber);
+    notify(nullptr);
+  }
+
+  void cancel(file_reference file, direction which,
+              const descriptor_side::closing& closing) noexcept override {
+    pollers_.cancel(file, which, closing, current_worker());
+  }
+
+ protected:
+  void wake_all() noexcept override { pollers_.wake_all(); }
+  void loop(unsigned index) noexcept override { workers_[index]->loop(); }
+  worker& worker_at(unsigned index) noexcept override { return *workers_[index]; }
+  const worker& worker_at(unsigned index) const noexcept override { return *workers_[index]; }
+  void prepare_run() override { pollers_.prepare_run(); }
+
+ private:
+  /// Wakes a sleeper if there is one and nobody searches. `sender`: whose counter to use, if any.
+  void notify(worker* sender) noexcept {
+    if (!idle_.should_wake()) return;
+    if (!pollers_.wake_one()) return idle_.wake_failed();
+    if (sender != nullptr) sender->counters().wakes.add();
+  }
+
+  class loop_worker final : public worker {
+   public:
+    loop_worker(self_type& shared, unsigned index)
+        : worker(shared, index),
+          shared_(shared),
+          tuning_(shared.options().tuning),
+          poller_(shared.pollers_, *this, tuning_),
+          poll_interval_cycles_(tuning_.poll_interval_us * cycles_per_us()) {}
+
+    void make_ready(fiber& fiber) noexcept override {
+      if (running() == nullptr) {
+        // Between fibers this worker is free to run it: only what it does not take at once needs a
+        // wake.
+        push(fiber);
+        pushed_between_fibers_ = true;
+        return;
+      }
+      if (tuning_.lifo_slot != 0) {
+        class fiber* displaced = std::exchange(lifo_slot_, &fiber);
+        if (displaced == nullptr) return;
+        push(*displaced);
+      } else {
+        push(fiber);
+      }
+      shared_.notify(this);
+    }
+
+    int perform(operation& operation, deadline deadline) noexcept override {
+      return poller_.perform(operation, deadline);
+    }
+
+    void loop() noexcept {
+      overflow_reporter reporter;
+      enter_thread();
+      local_.emplace(shared_.scheduler_, index());
+      poller_.enter_thread();
+      while (fiber* next = next_fiber()) run_fiber(*next);
+      poller_.leave_thread();
+      local_.reset();
+      end_stop();
+      leave_thread();
+    }
+
+   protected:
+    void requeue_yielded(fiber& fiber) noexcept override {
+      // One more in the queue, and this worker takes one: nobody has more to do than before.
+      push(fiber);
+    }
+
+   private:
+    void push(fiber& fiber) noexcept {
+      counters().pushes.add();
+      if (!shared_.scheduler_.push(&fiber, *local_)) counters().overflows.add();
+    }
+
+    /// What to run next; nullptr at the end.
+    fiber* next_fiber() noexcept {
+      for (;;) {
+        if (poll_is_due()) poll();
+        if (fiber* next = own_work()) return next;
+        if (searching_ || shared_.scheduler_.others_maybe_nonempty(*local_)) {
+          if (!searching_) searching_ = shared_.idle_.start_search();
+          if (searching_) {
+            const pop_result<fiber*> found = shared_.scheduler_.search(*local_, counters());
+            if (found) return take(found.item);
+            if (found.status == pop_status::contended) continue;
+          }
+        }
+        if (!spin_for_work()) park();
+        if (shared_.finished()) return nullptr;
+      }
+    }
+
+    /// From the LIFO slot, the own queue, or the overflow queue.
+    fiber* own_work() noexcept {
+      if (lifo_slot_ != nullptr && lifo_in_row_ < tuning_.lifo_slot_most_in_row) {
+        ++lifo_in_row_;
+        return take(std::exchange(lifo_slot_, nullptr));
+      }
+      lifo_in_row_ = 0;
+      if (++since_overflow_ >= tuning_.overflow_interval_fibers) {
+        since_overflow_ = 0;
+        if (fiber* next = overflow_work()) return next;
+      }
+      // On `contended` the other sources are looked at first; parking looks here again.
+      const pop_result<fiber*> own = shared_.scheduler_.pop(*local_);
+      if (own) return take(own.item);
+      if (lifo_slot_ != nullptr) return take(std::exchange(lifo_slot_, nullptr));
+      return overflow_work();
+    }
+
+    fiber* overflow_work() noexcept {
+      const pop_result<fiber*> spilled = shared_.scheduler_.pop_overflow(*local_);
+      if (!spilled) return nullptr;
+      counters().overflow_pops.add();
+      return take(spilled.item);
+    }
+
+    /// Work was found: settles what the idle protocol must know before it runs.
+    fiber* take(fiber* found) noexcept {
+      if (searching_) {
+        searching_ = false;
+        if (shared_.idle_.stop_search() && shared_.scheduler_.maybe_nonempty())
+          shared_.notify(this);
+        pushed_between_fibers_ = false;
+      } else if (pushed_between_fibers_) {
+        pushed_between_fibers_ = false;
+        if (shared_.scheduler_.own_maybe_nonempty(*local_)) shared_.notify(this);
+      }
+      return found;
+    }
+
+    bool poll_is_due() noexcept {
+      if (++since_poll_ >= tuning_.poll_interval_fibers || poller_.wants_poll()) return true;
+      // The time-stamp counter is read now and then, the clock never.
+      return since_poll_ % 4 == 0 && cycle_count() - last_poll_ >= poll_interval_cycles_;
+    }
+
+    /// Harvests completions and expired timers without waiting.
+    void poll() noexcept {
+      if (harvest(0)) accept_wake_up();
+      settle();
+    }
+
+    bool harvest(std::uint64_t timeout_ns) noexcept {
+      counters().polls.add();
+      return poller_.wait_for_events(timeout_ns);
+    }
+
+    /// A wake-up counts as a searcher: this worker is it now, unless it is one already.
+    void accept_wake_up() noexcept {
+      if (searching_) shared_.idle_.wake_failed();
+      searching_ = true;
+    }
+
+    void end_sleep(bool woken) noexcept {
+      shared_.idle_.end_sleep();
+      if (poller_.end_sleep() || woken) accept_wake_up();
+      settle();
+    }
+
+    void settle() noexcept {
+      if (next_timer_ns() != never_ns) fire_timers();
+      since_poll_ = 0;
+      last_poll_ = cycle_count();
+      if (shared_.stop_requested() && !stopping()) {
+        shared_.pollers_.acknowledge_wake_all();
+        begin_stop();
+        poller_.cancel_reads();
+      }
+    }
+
+    /// Looks at every source for a while. True when one may have work.
+    bool spin_for_work() noexcept {
+      for (std::uint32_t i = 0; i < tuning_.spin_before_park; ++i) {
+        if (shared_.scheduler_.maybe_nonempty()) return true;
+        native::pause();
+      }
+      return false;
+    }
+
+    /// Sleeps in the poller until something happens. No wake-up is lost: see idle_protocol.
+    void park() noexcept {
+      poller_.prepare_sleep();
+      const std::uint32_t sleepers = shared_.idle_.announce_sleep(std::exchange(searching_, false));
+      if (sleepers == shared_.workers() && shared_.live_fibers() == 0) shared_.finish();
+      if (shared_.scheduler_.maybe_nonempty() || shared_.finished()) {
+        end_sleep(false);
+        return;
+      }
+      counters().parks.add();
+      const std::uint64_t until = std::min(next_timer_ns(), shared_.drain_end_ns());
+      std::uint64_t timeout_ns = never_ns;
+      if (until != never_ns) {
+        const std::uint64_t now = now_ns();
+        timeout_ns = until > now ? until - now : 0;
+      }
+      const bool woken = harvest(timeout_ns);
+      end_sleep(woken);
+      if (stopping() && now_ns() >= shared_.drain_end_ns()) shared_.finish();
+    }
+
+    self_type& shared_;
+    const tuning tuning_;
+    Poller poller_;
+    const std::uint64_t poll_interval_cycles_;
+    std::optional<typename scheduler_type::local> local_;
+    fiber* lifo_slot_ = nullptr;
+    std::uint32_t lifo_in_row_ = 0;
+    std::uint32_t since_overflow_ = 0;
+    std::uint32_t since_poll_ = 0;
+    std::uint64_t last_poll_ = 0;
+    bool searching_ = false;
+    bool pushed_between_fibers_ = false;
+  };
+
+  const std::string_view name_;
+  scheduler_type scheduler_;
+  idle_protocol<native> idle_;
+  poller_group pollers_;
+  std::vector<std::unique_ptr<loop_worker>> workers_;
+};
+
+}  // namespace heddle
