@@ -11,6 +11,10 @@ namespace {
 
 constexpr std::string_view automatic = "auto-";
 
+std::string_view without_poller(const combination& known) {
+  return known.name.substr(known.poller.size() + 1);
+}
+
 const combination* find(std::string_view name) {
   for (const combination& known : combinations())
     if (known.name == name) return &known;
@@ -18,6 +22,10 @@ const combination* find(std::string_view name) {
 }
 
 }  // namespace
+
+bool is_automatic_name_of(std::string_view name, const combination& known) noexcept {
+  return name.starts_with(automatic) && name.substr(automatic.size()) == without_poller(known);
+}
 
 std::unique_ptr<runtime_base> make_runtime(std::string_view name, runtime_options options) {
   if (const combination* known = find(name)) return known->make(std::move(options));

@@ -20,6 +20,9 @@ struct combination {
 /// All that are linked in; generated from the tables in meson.build.
 std::span<const combination> combinations() noexcept;
 
+/// Whether `name` is that of `known` with "auto" for the poller.
+bool is_automatic_name_of(std::string_view name, const combination& known) noexcept;
+
 /// The runtime of that name. A poller "auto" means io_uring where it can be had, else epoll with
 /// one warning on standard error. Errors: std::invalid_argument for an unknown name, with the
 /// nearest, and as runtime; std::system_error when the poller cannot be had.

@@ -8,6 +8,7 @@
 
 #include <heddle/base/platform.hpp>
 #include <heddle/runtime_base.hpp>
+#include <heddle/schedulers/deferred_wakes.hpp>
 #include <heddle/schedulers/idle.hpp>
 
 namespace heddle {
@@ -51,7 +52,14 @@ class runtime final : public runtime_base {
   void loop(unsigned index) noexcept override { workers_[index]->loop(); }
   worker& worker_at(unsigned index) noexcept override { return *workers_[index]; }
   const worker& worker_at(unsigned index) const noexcept override { return *workers_[index]; }
-  void prepare_run() override { pollers_.prepare_run(); }
+  void prepare_run() override {
+    pollers_.prepare_run();
+    if (!defers_wakes()) return;
+    deferred_.start(std::chrono::microseconds(options().tuning.watch_interval_us), [this] {
+      if (scheduler_.maybe_nonempty()) notify(nullptr);
+    });
+  }
+  void after_run() noexcept override { deferred_.end(); }
 
  private:
   /// Wakes a sleeper if there is one and nobody searches. `sender`: whose counter to use, if any.
@@ -61,6 +69,30 @@ class runtime final : public runtime_base {
     if (sender != nullptr) sender->counters().wakes.add();
   }
 
+  /// wake_all still ends every wait. Ends that once everybody whom it is for is awake.
+  ///
+  ///   a worker about to wait             request_stop                 quieten
+  ///   sleeps_unaware = true              stop = true                  read the alarm
+  ///   [look] stop?                       write the alarm              [recheck] sleeps_unaware?
+  ///
+  /// All seq_cst: a worker that waits unaware has published it before any stop that it did not see,
+  /// so whoever takes away the alarm of that stop sees it and raises the alarm again.
+  void quieten() noexcept {
+    if (finished() || somebody_sleeps_unaware()) return;
+    pollers_.silence();
+    if (finished() || (stop_requested() && somebody_sleeps_unaware())) pollers_.wake_all();
+  }
+
+  bool somebody_sleeps_unaware() const noexcept {
+    for (const auto& worker : workers_)
+      if (worker->sleeps_unaware()) return true;
+    return false;
+  }
+
+  bool defers_wakes() const noexcept {
+    return workers() > 1 && options().tuning.wake_after_fibers > 0;
+  }
+
   class loop_worker final : public worker {
    public:
     loop_worker(self_type& shared, unsigned index)
@@ -68,6 +100,7 @@ class runtime final : public runtime_base {
           shared_(shared),
           tuning_(shared.options().tuning),
           poller_(shared.pollers_, *this, tuning_),
+          defers_wakes_(shared.defers_wakes()),
           poll_interval_cycles_(tuning_.poll_interval_us * cycles_per_us()) {}
 
     void make_ready(fiber& fiber) noexcept override {
@@ -85,12 +118,14 @@ class runtime final : public runtime_base {
       } else {
         push(fiber);
       }
-      shared_.notify(this);
+      work_waits(true);
     }
 
     int perform(operation& operation, deadline deadline) noexcept override {
       return poller_.perform(operation, deadline);
     }
+
+    bool sleeps_unaware() const noexcept { return sleeps_unaware_.load(std::memory_order_seq_cst); }
 
     void loop() noexcept {
       overflow_reporter reporter;
@@ -119,7 +154,10 @@ class runtime final : public runtime_base {
     /// What to run next; nullptr at the end.
     fiber* next_fiber() noexcept {
       for (;;) {
-        if (poll_is_due()) poll();
+        if (poll_is_due()) {
+          poll();
+          if (shared_.finished()) return nullptr;
+        }
         if (fiber* next = own_work()) return next;
         if (searching_ || shared_.scheduler_.others_maybe_nonempty(*local_)) {
           if (!searching_) searching_ = shared_.idle_.start_search();
@@ -161,22 +199,43 @@ class runtime final : public runtime_base {
 
     /// Work was found: settles what the idle protocol must know before it runs.
     fiber* take(fiber* found) noexcept {
+      bool pushed = std::exchange(pushed_between_fibers_, false);
       if (searching_) {
         searching_ = false;
         if (shared_.idle_.stop_search() && shared_.scheduler_.maybe_nonempty())
           shared_.notify(this);
-        pushed_between_fibers_ = false;
-      } else if (pushed_between_fibers_) {
-        pushed_between_fibers_ = false;
-        if (shared_.scheduler_.own_maybe_nonempty(*local_)) shared_.notify(this);
+        pushed = false;
+      }
+      if (pushed || waited_beside_ > 0) {
+        if (shared_.scheduler_.own_maybe_nonempty(*local_)) {
+          work_waits(pushed);
+        } else {
+          waited_beside_ = 0;
+        }
       }
       return found;
     }
 
+    /// Work waits while this worker runs something else: another should be woken, at once or when
+    /// that has gone on for a while. `pushed`: some of it has come just now, so nobody was told of
+    /// it yet.
+    void work_waits(bool pushed) noexcept {
+      if (!defers_wakes_ || ++waited_beside_ >= tuning_.wake_after_fibers) {
+        waited_beside_ = 0;
+        shared_.notify(this);
+      } else if (pushed && shared_.idle_.wake_is_wanted()) {
+        shared_.deferred_.defer();
+      }
+    }
+
     bool poll_is_due() noexcept {
       if (++since_poll_ >= tuning_.poll_interval_fibers || poller_.wants_poll()) return true;
-      // The time-stamp counter is read now and then, the clock never.
-      return since_poll_ % 4 == 0 && cycle_count() - last_poll_ >= poll_interval_cycles_;
+      // The time-stamp counter costs as much as a switch: it is read every few, the clock never.
+      constexpr std::uint32_t between_looks = 8;
+      if (since_poll_ % between_looks != 0) return false;
+      const std::uint64_t now = cycle_count();
+      if (since_poll_ == between_looks) last_look_ = now;
+      return now - last_look_ >= poll_interval_cycles_;
     }
 
     /// Harvests completions and expired timers without waiting.
@@ -197,20 +256,21 @@ class runtime final : public runtime_base {
     }
 
     void end_sleep(bool woken) noexcept {
+      sleeps_unaware_.store(false, std::memory_order_seq_cst);
       shared_.idle_.end_sleep();
       if (poller_.end_sleep() || woken) accept_wake_up();
       settle();
     }
 
     void settle() noexcept {
-      if (next_timer_ns() != never_ns) fire_timers();
+      fire_timers();
       since_poll_ = 0;
-      last_poll_ = cycle_count();
       if (shared_.stop_requested() && !stopping()) {
-        shared_.pollers_.acknowledge_wake_all();
         begin_stop();
         poller_.cancel_reads();
       }
+      if (poller_.was_alarmed()) shared_.quieten();
+      if (stopping() && now_ns() >= shared_.drain_end_ns()) shared_.abandon();
     }
 
     /// Looks at every source for a while. True when one may have work.
@@ -227,7 +287,9 @@ class runtime final : public runtime_base {
       poller_.prepare_sleep();
       const std::uint32_t sleepers = shared_.idle_.announce_sleep(std::exchange(searching_, false));
       if (sleepers == shared_.workers() && shared_.live_fibers() == 0) shared_.finish();
-      if (shared_.scheduler_.maybe_nonempty() || shared_.finished()) {
+      if (!stopping()) sleeps_unaware_.store(true, std::memory_order_seq_cst);
+      if (shared_.scheduler_.maybe_nonempty() || shared_.finished() ||
+          (shared_.stop_requested() && !stopping())) {
         end_sleep(false);
         return;
       }
@@ -240,20 +302,24 @@ class runtime final : public runtime_base {
       }
       const bool woken = harvest(timeout_ns);
       end_sleep(woken);
-      if (stopping() && now_ns() >= shared_.drain_end_ns()) shared_.finish();
     }
 
     self_type& shared_;
     const tuning tuning_;
     Poller poller_;
+    const bool defers_wakes_;
     const std::uint64_t poll_interval_cycles_;
     std::optional<typename scheduler_type::local> local_;
     fiber* lifo_slot_ = nullptr;
     std::uint32_t lifo_in_row_ = 0;
     std::uint32_t since_overflow_ = 0;
     std::uint32_t since_poll_ = 0;
-    std::uint64_t last_poll_ = 0;
+    std::uint64_t last_look_ = 0;
+    /// Fibers run or queued since work began to wait.
+    std::uint32_t waited_beside_ = 0;
     bool searching_ = false;
+    /// Waits, or is about to, and has not noticed a stop. Read by other workers.
+    std::atomic<bool> sleeps_unaware_{false};
     bool pushed_between_fibers_ = false;
   };
 
@@ -261,6 +327,7 @@ class runtime final : public runtime_base {
   scheduler_type scheduler_;
   idle_protocol<native> idle_;
   poller_group pollers_;
+  deferred_wakes deferred_;
   std::vector<std::unique_ptr<loop_worker>> workers_;
 };
 

@@ -102,6 +102,11 @@ void runtime_base::finish() noexcept {
   if (!finished_.exchange(true, std::memory_order_seq_cst)) wake_all();
 }
 
+void runtime_base::abandon() noexcept {
+  drain_passed_.store(true, std::memory_order_relaxed);  // read after the threads were joined
+  finish();
+}
+
 counter_values runtime_base::stats() const noexcept {
   counter_values sum;
   for (unsigned i = 0; i < workers(); ++i) add_to(sum, worker_at(i).counters());
@@ -152,6 +157,11 @@ void runtime_base::begin_run() {
   }
 }
 
+void runtime_base::give_up_run() noexcept {
+  after_run();
+  running_.store(false);
+}
+
 void runtime_base::run_workers() {
   std::vector<std::thread> threads;
   std::exception_ptr failure;
@@ -165,10 +175,19 @@ void runtime_base::run_workers() {
   }
   if (!failure) loop(0);
   for (std::thread& thread : threads) thread.join();
+  after_run();
 
-  if (live_fibers() > 0) {
+  // Without that limit, what is alive came from outside after the last fiber had ended: it belongs
+  // to the next run.
+  if (drain_passed_.exchange(false) && live_fibers() > 0) {
     abandoned_ = true;
-    if (!failure) report_abandoned();
+    report_abandoned();
+    // What the abandoned fibers did with files is void: their frames go with this runtime.
+    descriptor::for_each([this](descriptor& target) noexcept {
+      if (target.user.load(std::memory_order_relaxed) != this) return;
+      for (const direction which : {direction::read, direction::write})
+        if (target.side(which).abandon(target.generation())) target.release();
+    });
   }
   stop_.store(false);
   finished_.store(false);

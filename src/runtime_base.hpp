@@ -63,15 +63,20 @@ class runtime_base {
   spawn_result<Root> run(Root&& root) {
     begin_run();
     using result_type = spawn_result<Root>;
-    auto handle =
-        start<result_type>([this, root = std::forward<Root>(root)]() mutable -> result_type {
-          try {
-            return root();
-          } catch (...) {
-            request_stop();
-            throw;
-          }
-        });
+    join_handle<result_type> handle;
+    try {
+      handle = start<result_type>([this, root = std::forward<Root>(root)]() mutable -> result_type {
+        try {
+          return root();
+        } catch (...) {
+          request_stop();
+          throw;
+        }
+      });
+    } catch (...) {
+      give_up_run();
+      throw;
+    }
     run_workers();
     if (!handle.finished()) throw_abandoned_root();
     return handle.join();
@@ -110,10 +115,12 @@ class runtime_base {
 
  protected:
   /// What the worker loops share.
-  bool stop_requested() const noexcept { return stop_.load(std::memory_order_acquire); }
+  bool stop_requested() const noexcept { return stop_.load(std::memory_order_seq_cst); }
   /// Ends the loops: everything has ended, or the drain limit has passed.
-  bool finished() const noexcept { return finished_.load(std::memory_order_acquire); }
+  bool finished() const noexcept { return finished_.load(std::memory_order_seq_cst); }
   void finish() noexcept;
+  /// The drain limit has passed: ends the loops and leaves what still runs.
+  void abandon() noexcept;
   /// now_ns() at which the drain ends; never_ns before a stop.
   std::uint64_t drain_end_ns() noexcept;
 
@@ -123,6 +130,8 @@ class runtime_base {
   virtual const worker& worker_at(unsigned index) const noexcept = 0;
   /// Makes the poller usable for a first or another run. Errors: std::system_error.
   virtual void prepare_run() = 0;
+  /// The workers have ended.
+  virtual void after_run() noexcept = 0;
 
  private:
   template <class Result, class F, class... A>
@@ -137,6 +146,8 @@ class runtime_base {
   [[noreturn]] static void throw_abandoned_root();
   void begin_run();
   void run_workers();
+  /// Ends a run that could not start.
+  void give_up_run() noexcept;
   void report_abandoned();
 
   runtime_options options_;
@@ -148,6 +159,7 @@ class runtime_base {
   std::atomic<bool> finished_{false};
   std::atomic<std::uint64_t> drain_end_ns_{never_ns};
   std::atomic<bool> running_{false};
+  std::atomic<bool> drain_passed_{false};
   bool abandoned_ = false;  // written and read by the caller of run()
 };
 

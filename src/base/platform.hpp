@@ -47,6 +47,15 @@ struct native {
 #endif
   }
 
+  /// A seq_cst fence that directly follows an atomic read-modify-write: on x86 that is one already.
+  static void fence_after_update() noexcept {
+#if (defined(__x86_64__) || defined(__i386__)) && !defined(HEDDLE_TSAN)
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+#else
+    fence(std::memory_order_seq_cst);
+#endif
+  }
+
   /// Tells the processor that this thread is in a short busy wait.
   static void pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)

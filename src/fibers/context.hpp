@@ -80,7 +80,8 @@ class context {
     switched_from() = &from;
 #endif
 #if defined(HEDDLE_TSAN)
-    if (from.tsan_fiber_ == nullptr) from.tsan_fiber_ = __tsan_get_current_fiber();
+    from.tsan_fiber_ =
+        __tsan_get_current_fiber();  // a worker's loop changes its thread from run to run
     __tsan_switch_to_fiber(to.tsan_fiber_, 0);
 #endif
   }

@@ -1,5 +1,6 @@
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include <heddle/fibers/spawn.hpp>
 #include <heddle/fibers/worker.hpp>
@@ -50,15 +51,21 @@ void worker::enter_thread() noexcept {
   HEDDLE_ASSERT(worker_of_thread() == nullptr);
   worker_of_thread() = this;
   exceptions_of_thread_ = &current_exception_state();
+  // run() may be called while its caller handles an exception.
+  exceptions_of_caller_ = std::exchange(*exceptions_of_thread_, {});
 }
 
-void worker::leave_thread() noexcept { worker_of_thread() = nullptr; }
+void worker::leave_thread() noexcept {
+  *exceptions_of_thread_ = exceptions_of_caller_;
+  worker_of_thread() = nullptr;
+}
 
 void worker::run_fiber(fiber& next) noexcept {
   for (fiber* at = &next; at != nullptr;) {
     counters_.fibers_run.add();
     running_ = at;
     resume_next_ = nullptr;
+    calls_in_turn_ = 0;
     *exceptions_of_thread_ = at->exceptions;
     context::switch_to(loop_, at->flow);
     // The fiber is suspended, but nobody else knows it before after_switch_ has run.
@@ -117,9 +124,11 @@ void worker::retire(worker& self, fiber& finished, void*) noexcept {
 }
 
 void worker::fire_timers() noexcept {
+  if (armed_.load(std::memory_order_relaxed) == 0) return;
   std::lock_guard guard(timers_lock_);
   const std::size_t fired =
       timers_.advance(now_ns(), [](timer& expired) noexcept { expired.expired(expired); });
+  armed_.store(timers_.size(), std::memory_order_relaxed);
   counters_.timer_fires.add(fired);
 }
 
@@ -127,6 +136,7 @@ void worker::begin_stop() noexcept {
   stopping_ = true;
   std::lock_guard guard(timers_lock_);
   timers_.remove_if(is_sleep, cancel_sleep);
+  armed_.store(timers_.size(), std::memory_order_relaxed);
 }
 
 }  // namespace heddle

@@ -10,6 +10,7 @@
 #include <heddle/base/clock.hpp>
 #include <heddle/base/counters.hpp>
 #include <heddle/base/opaque.hpp>
+#include <heddle/base/spin_lock.hpp>
 #include <heddle/fibers/fiber.hpp>
 #include <heddle/fibers/fiber_pool.hpp>
 #include <heddle/time/timer_wheel.hpp>
@@ -40,6 +41,10 @@ class worker {
   /// This worker has noticed that a stop was requested: nothing that would wait for input may
   /// suspend any more. It notices between fibers, so the answer holds until the caller suspends.
   bool stopping() const noexcept { return stopping_; }
+
+  /// Counts a call that may not have to wait. True: the running fiber has made so many in a row
+  /// that it should yield, or a peer that always has data would keep this worker for itself.
+  bool turn_is_over() noexcept { return ++calls_in_turn_ > most_calls_in_turn; }
 
   /// Queues a fiber that may run. Threads: this worker's.
   virtual void make_ready(fiber& fiber) noexcept = 0;
@@ -78,6 +83,7 @@ class worker {
     counters_.timers_armed.add();
     std::lock_guard guard(timers_lock_);
     timers_.insert(timer, at_ns);
+    armed_.store(timers_.size(), std::memory_order_relaxed);
   }
 
   /// Removes `timer` of this worker. After the call its callback neither runs nor will run.
@@ -87,6 +93,7 @@ class worker {
     {
       std::lock_guard guard(timers_lock_);
       removed = timers_.remove(timer);
+      armed_.store(timers_.size(), std::memory_order_relaxed);
     }
     if (removed && canceller != nullptr) canceller->counters_.timers_cancelled.add();
   }
@@ -94,10 +101,7 @@ class worker {
   /// Last step of a fiber, on its own stack: leaves it for good.
   [[noreturn]] static void end_fiber(fiber& finished) noexcept;
 
-  std::size_t armed_timers() noexcept {
-    std::lock_guard guard(timers_lock_);
-    return timers_.size();
-  }
+  std::size_t armed_timers() const noexcept { return armed_.load(std::memory_order_relaxed); }
 
   /// A free fiber of the runtime. Errors: std::system_error as fiber_pool::take.
   fiber& allocate_fiber();
@@ -115,6 +119,7 @@ class worker {
 
   /// never_ns when no timer is armed.
   std::uint64_t next_timer_ns() noexcept {
+    if (armed_.load(std::memory_order_relaxed) == 0) return never_ns;
     std::lock_guard guard(timers_lock_);
     return timers_.next_deadline_ns();
   }
@@ -134,6 +139,8 @@ class worker {
     context::switch_to(running_->flow, loop_);
   }
 
+  static constexpr unsigned most_calls_in_turn = 64;
+
   static void retire(worker& self, fiber& finished, void*) noexcept;
 
   runtime_base& runtime_;
@@ -141,6 +148,8 @@ class worker {
   // Written by this worker's thread only.
   context loop_;
   exception_state* exceptions_of_thread_ = nullptr;
+  exception_state exceptions_of_caller_;
+  unsigned calls_in_turn_ = 0;
   fiber* running_ = nullptr;
   fiber* resume_next_ = nullptr;
   bool stopping_ = false;
@@ -151,7 +160,9 @@ class worker {
   std::uint64_t next_fiber_number_ = 0;
   worker_counters counters_;
 
-  std::mutex timers_lock_;
+  spin_lock timers_lock_;
+  // Written under timers_lock_. Relaxed: this worker alone arms timers, so it never reads too few.
+  std::atomic<std::size_t> armed_{0};
   timer_wheel timers_{now_ns()};  // guarded by timers_lock_
 };
 

@@ -13,6 +13,7 @@ endpoint::endpoint(std::string_view host, std::uint16_t port) {
     text = text.substr(1, text.size() - 2);
   auto& v4 = reinterpret_cast<sockaddr_in&>(storage_);
   auto& v6 = reinterpret_cast<sockaddr_in6&>(storage_);
+  if (text.find('\0') != std::string::npos) text.clear();  // a C string would end there
   if (inet_pton(AF_INET, text.c_str(), &v4.sin_addr) == 1) {
     v4.sin_family = AF_INET;
     v4.sin_port = htons(port);
@@ -20,7 +21,7 @@ endpoint::endpoint(std::string_view host, std::uint16_t port) {
     v6.sin6_family = AF_INET6;
     v6.sin6_port = htons(port);
   } else {
-    throw std::invalid_argument("host '" + std::string(host) +
+    throw std::invalid_argument("host '" + std::string(host.substr(0, host.find('\0'))) +
                                 "' is not allowed; a numeric IPv4 or IPv6 address, or localhost");
   }
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -17,9 +18,13 @@ namespace heddle {
 namespace {
 
 int perform(operation& operation, const char* name, deadline limit) {
-  worker& self = require_worker(name);
-  operation.target.user.store(&self.runtime(), std::memory_order_relaxed);
-  return self.perform(operation, limit);
+  worker* self = &require_worker(name);
+  if (self->turn_is_over()) {
+    self->yield();
+    self = current_worker();
+  }
+  operation.target.user.store(&self->runtime(), std::memory_order_relaxed);
+  return self->perform(operation, limit);
 }
 
 /// One receive or send of part of `memory`, as the calls answer.
@@ -179,11 +184,16 @@ result<socket> listener::accept(deadline limit) {
     operation operation(operation_kind::accept, file(), nullptr, 0);
     const int answer = perform(operation, "accept", limit);
     if (answer >= 0) return socket(descriptor::open(answer));
+    // One deadline for all tries: a duration counts from the first.
+    const std::uint64_t end_ns = limit.at_ns();
     if (is_of_the_connection(-answer)) continue;
     if (!is_shortage(-answer)) return system_error_code(-answer);
     report_shortage(-answer);
+    const std::uint64_t now = now_ns();
+    if (now >= end_ns) return std::errc::timed_out;
     // The backlog keeps the connection; nothing tells when a descriptor is freed elsewhere.
-    if (const auto slept = sleep_for(std::chrono::milliseconds(50)); !slept) return slept.error();
+    const std::chrono::nanoseconds pause(std::min<std::uint64_t>(50'000'000, end_ns - now));
+    if (const auto slept = sleep_for(pause); !slept) return slept.error();
   }
 }
 

@@ -130,6 +130,15 @@ class descriptor_side {
     }
   }
 
+  /// The fiber of whatever operation is under way is gone for good. True when the direction was
+  /// closed meanwhile: the caller must then release it.
+  bool abandon(std::uint16_t generation) noexcept {
+    const std::uintptr_t seen = word_.load(std::memory_order_acquire);
+    const bool was_closed = (seen & plain) != 0 && (seen & closed) != 0;
+    word_.store(of(generation, was_closed ? closed : ready), std::memory_order_release);
+    return was_closed && (seen & busy) != 0;
+  }
+
   /// For a file that nobody else knows yet: ready, so that the first try tells.
   void open(std::uint16_t generation) noexcept {
     word_.store(of(generation, ready), std::memory_order_relaxed);

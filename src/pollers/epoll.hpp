@@ -28,13 +28,12 @@ class basic_epoll {
   class group {
    public:
     /// Errors: std::system_error when a descriptor cannot be had.
-    group(unsigned workers, const tuning& /*tuning*/)
-        : workers_(workers),
-          epoll_(checked(Kernel::epoll_create(), "epoll_create1")),
+    group(unsigned /*workers*/, const tuning& /*tuning*/)
+        : epoll_(checked(Kernel::epoll_create(), "epoll_create1")),
           wake_(checked(Kernel::eventfd(), "eventfd")),
           stop_(checked(Kernel::eventfd(), "eventfd")) {
       // The wake-up is edge-triggered and never read: each write is one event for one waiter. The
-      // stop is level-triggered and never read: once written, no wait blocks again.
+      // stop is level-triggered: once written, no wait blocks until silence().
       checked(Kernel::epoll_add(epoll_.get(), wake_.get(), EPOLLIN | EPOLLET, wake_tag),
               "epoll_ctl");
       checked(Kernel::epoll_add(epoll_.get(), stop_.get(), EPOLLIN, stop_tag), "epoll_ctl");
@@ -46,20 +45,13 @@ class basic_epoll {
       return true;
     }
 
-    /// Ends every wait, now and later, until each worker has acknowledged it. Threads: any.
-    void wake_all() noexcept {
-      unacknowledged_.store(workers_, std::memory_order_relaxed);
-      Kernel::eventfd_add(stop_.get());
-    }
+    /// Ends every wait, now and later, until silence(). Threads: any.
+    void wake_all() noexcept { Kernel::eventfd_add(stop_.get()); }
 
-    /// Threads: each worker once, when it has seen what wake_all was called for.
-    void acknowledge_wake_all() noexcept {
-      // Relaxed: a count; what the workers were told travels otherwise.
-      if (unacknowledged_.fetch_sub(1, std::memory_order_relaxed) == 1) prepare_run();
-    }
+    /// Lets waits block again. Threads: any.
+    void silence() noexcept { Kernel::eventfd_take(stop_.get()); }
 
-    /// Lets waits block again.
-    void prepare_run() noexcept { Kernel::eventfd_take(stop_.get()); }
+    void prepare_run() noexcept {}
 
     /// Ends the operation that `closing` found on a direction. Threads: any.
     void cancel(file_reference, direction, const descriptor_side::closing& closing,
@@ -76,11 +68,9 @@ class basic_epoll {
       return answer;
     }
 
-    const unsigned workers_;
     unique_fd epoll_;
     unique_fd wake_;
     unique_fd stop_;
-    std::atomic<unsigned> unacknowledged_{0};
   };
 
   basic_epoll(group& group, worker& owner, const tuning& tuning)
@@ -127,6 +117,7 @@ class basic_epoll {
       const std::uint64_t tag = events[static_cast<std::size_t>(i)].data.u64;
       const std::uint32_t what = events[static_cast<std::size_t>(i)].events;
       if (tag == wake_tag) woken = true;
+      if (tag == stop_tag) alarmed_ = true;
       if (tag == wake_tag || tag == stop_tag) continue;
       const file_reference file(tag);
       descriptor& target = file.target();
@@ -138,6 +129,9 @@ class basic_epoll {
     }
     return woken;
   }
+
+  /// True once after a wait that wake_all ended.
+  bool was_alarmed() noexcept { return std::exchange(alarmed_, false); }
 
   /// Called on the owner's thread at its start and end.
   void enter_thread() noexcept {}
@@ -201,7 +195,10 @@ class basic_epoll {
   static int wait(worker& self, operation& op, descriptor_side& side, bool& held,
                   deadline& limit) noexcept {
     // The worker notices a stop on its own thread, so not between this look and the publication.
-    if (self.stopping() && op.side() == direction::read) return -ECANCELED;
+    if (self.stopping() && op.side() == direction::read) {
+      self.yield();  // who tries for ever must not keep the worker
+      return -ECANCELED;
+    }
     const std::uint64_t at_ns = limit.at_ns();
     if (at_ns == 0) return -ETIMEDOUT;
 
@@ -279,6 +276,7 @@ class basic_epoll {
   group& group_;
   worker& owner_;
   const int harvest_;
+  bool alarmed_ = false;
 };
 
 using epoll_poller = basic_epoll<linux_kernel>;

@@ -43,7 +43,10 @@ class basic_io_uring {
     if (begun == descriptor_side::begun::closed) return -EBADF;
     if (begun == descriptor_side::begun::busy) return -EBUSY;
     // The worker notices a stop on its own thread, so not between this look and the submission.
-    if (owner_.stopping() && op.side() == direction::read) return end(op, side, -ECANCELED);
+    if (owner_.stopping() && op.side() == direction::read) {
+      owner_.yield();  // who tries for ever must not keep the worker
+      return end(op, side, -ECANCELED);
+    }
 
     const std::uint64_t at_ns = limit.at_ns();
     if (op.side() == direction::read) owner_.counters().suspended_reads.add();
@@ -85,6 +88,9 @@ class basic_io_uring {
     reap();
     return false;
   }
+
+  /// A wait that wake_all ended needs nothing more: see ring_group::silence.
+  bool was_alarmed() const noexcept { return false; }
 
   /// Ends, with ECANCELED, what waits for input or connections. Threads: the owner's.
   void cancel_reads() noexcept {

@@ -11,8 +11,10 @@ namespace heddle {
 
 int linux_kernel::epoll_wait(int epoll, epoll_event* events, int most,
                              std::uint64_t timeout_ns) noexcept {
-  if (timeout_ns == 0) return answer(::epoll_wait(epoll, events, most, 0));
-  if (timeout_ns == never_ns) return answer(::epoll_wait(epoll, events, most, -1));
+  if (timeout_ns == 0 || timeout_ns == never_ns) {
+    const int timeout_ms = timeout_ns == 0 ? 0 : -1;
+    return answer(::syscall(SYS_epoll_pwait, epoll, events, most, timeout_ms, nullptr, 0));
+  }
   // Relaxed: a hint; a stale value costs one refused call.
   static std::atomic<bool> has_pwait2{true};
   if (has_pwait2.load(std::memory_order_relaxed)) {

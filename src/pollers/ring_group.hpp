@@ -80,7 +80,8 @@ class ring_group {
   void wake_all() noexcept {
     for (const auto& one : parts_) Kernel::eventfd_add(one->wake.get());
   }
-  void acknowledge_wake_all() noexcept {}
+  /// Nothing to take back: each ring got its one completion.
+  void silence() noexcept {}
 
   /// Makes anew the rings that threads of an earlier run have used: a ring knows its thread.
   /// Errors: std::system_error.

@@ -76,20 +76,24 @@ class moodycamel::type {
     friend class type;
 
     ::moodycamel::ProducerToken& producer() {
-      if (!producer_) [[unlikely]] {
-        if (!producer_.emplace(queue_).valid()) {
-          producer_.reset();
-          throw std::bad_alloc();
-        }
-      }
+      if (!producer_) [[unlikely]]
+        make_producer();
       return *producer_;
     }
 
     ::moodycamel::ConsumerToken& consumer() {
       if (!consumer_) [[unlikely]]
-        consumer_.emplace(queue_);
+        make_consumer();
       return *consumer_;
     }
+
+    [[gnu::noinline]] void make_producer() {
+      if (producer_.emplace(queue_).valid()) return;
+      producer_.reset();
+      throw std::bad_alloc();
+    }
+
+    [[gnu::noinline]] void make_consumer() { consumer_.emplace(queue_); }
 
     library_queue& queue_;
     std::optional<::moodycamel::ProducerToken> producer_;

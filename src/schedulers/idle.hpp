@@ -43,6 +43,13 @@ class idle_protocol {
     return false;
   }
 
+  /// As should_wake, for a caller that will not send the wake-up itself.
+  bool wake_is_wanted() noexcept {
+    Platform::fence(std::memory_order_seq_cst);
+    const std::uint64_t seen = state_.load(std::memory_order_relaxed);
+    return sleepers(seen) > 0 && searchers(seen) == 0;
+  }
+
   /// Nobody was there to receive the wake-up: every sleeper of a moment ago is awake and will look
   /// at every source before it sleeps again.
   void wake_failed() noexcept { state_.fetch_sub(one_searcher, std::memory_order_acq_rel); }
@@ -64,7 +71,7 @@ class idle_protocol {
   bool stop_search() noexcept {
     const std::uint64_t before = state_.fetch_sub(one_searcher, std::memory_order_acq_rel);
     if (searchers(before) != 1) return false;
-    Platform::fence(std::memory_order_seq_cst);  // [recheck] follows
+    Platform::fence_after_update();  // [recheck] follows
     return true;
   }
 
@@ -73,7 +80,7 @@ class idle_protocol {
   std::uint32_t announce_sleep(bool was_searching) noexcept {
     const std::uint64_t change = one_sleeper - (was_searching ? one_searcher : 0);
     const std::uint64_t before = state_.fetch_add(change, std::memory_order_acq_rel);
-    Platform::fence(std::memory_order_seq_cst);  // [recheck] follows
+    Platform::fence_after_update();  // [recheck] follows
     return sleepers(before) + 1;
   }
 

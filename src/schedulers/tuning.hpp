@@ -17,6 +17,8 @@ struct tuning {
   std::uint32_t random_victims = 1;
   std::uint32_t most_searchers_percent = 50;
   std::uint32_t spin_before_park = 0;
+  std::uint32_t wake_after_fibers = 16;
+  std::uint32_t watch_interval_us = 1000;
   std::uint32_t lifo_slot = 0;
   std::uint32_t lifo_slot_most_in_row = 3;
   std::uint32_t harvest_events = 32;
@@ -58,6 +60,10 @@ inline constexpr std::array tuning_fields = {
                  "most workers that search at once, % of all"},
     tuning_field{"spin_before_park", &tuning::spin_before_park, 0, 1000000,
                  "looks at every source, with a pause, before parking"},
+    tuning_field{"wake_after_fibers", &tuning::wake_after_fibers, 0, 1000000,
+                 "fibers a worker runs beside waiting ones before it wakes another; 0: at once"},
+    tuning_field{"watch_interval_us", &tuning::watch_interval_us, 10, 1000000,
+                 "longest that a wake-up is put off for wake_after_fibers, us"},
     tuning_field{"lifo_slot", &tuning::lifo_slot, 0, 1,
                  "1: a fiber woken by a fiber runs next, ahead of the queue"},
     tuning_field{"lifo_slot_most_in_row", &tuning::lifo_slot_most_in_row, 1, 1000,

@@ -22,7 +22,10 @@ result<void> sleep(deadline deadline) {
     self.yield();
     return {};
   }
-  if (self.stopping()) return std::errc::operation_canceled;
+  if (self.stopping()) {
+    self.yield();  // who tries for ever must not keep the worker
+    return std::errc::operation_canceled;
+  }
   sleeper sleeping(*self.running());
   self.suspend([&](fiber&) noexcept {
     self.arm(sleeping, at);

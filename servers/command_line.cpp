@@ -1,0 +1,142 @@
+#include "command_line.hpp"
+
+#include <charconv>
+#include <stdexcept>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include <heddle/base/nearest.hpp>
+#include <heddle/make_runtime.hpp>
+#include <heddle/net/endpoint.hpp>
+
+namespace heddle::servers {
+namespace {
+
+/// A whole number in a range. Errors: std::invalid_argument that says what is allowed.
+template <class Number>
+Number number_in(std::string_view what, const std::string& text, Number least, Number most) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most) {
+    throw std::invalid_argument(std::string(what) + " '" + text +
+                                "' is not allowed; a number from " + std::to_string(least) +
+                                " to " + std::to_string(most));
+  }
+  return value;
+}
+
+void check_combination(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const combination& known : combinations()) {
+    if (known.name == name || is_automatic_name_of(name, known)) return;
+    names.push_back(known.name);
+  }
+  const std::string nearest = nearest_names(name, names);
+  throw std::invalid_argument("combination '" + name + "' is unknown" +
+                              (nearest.empty() ? "" : "; nearest: " + nearest) +
+                              " (--list shows all)");
+}
+
+std::string tuning_help() {
+  std::string text = "Tuning values (--tuning NAME=VALUE):\n";
+  const tuning defaults;
+  for (const tuning_field& field : tuning_fields) {
+    text += "  " + std::string(field.name) + "=" + std::to_string(defaults.*field.value) + "  " +
+            std::string(field.meaning) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+const application& application_named(std::string_view name) {
+  std::string allowed;
+  for (const application& known : applications) {
+    if (known.name == name) return known;
+    allowed.append(allowed.empty() ? "" : ", ").append(known.name);
+  }
+  throw std::invalid_argument("application '" + std::string(name) +
+                              "' is unknown; there are: " + allowed);
+}
+
+parsed parse_command_line(int argc, char** argv, const application* fixed_application,
+                          std::string_view fixed_combination) {
+  const std::string program =
+      std::string_view(argv[0]).substr(std::string_view(argv[0]).rfind('/') + 1).data();
+  CLI::App app("A heddle server: " + (fixed_application ? std::string(fixed_application->name)
+                                                        : "every application and combination"));
+  app.name(program);
+  app.footer(tuning_help());
+
+  std::string application_name;
+  std::string combination_name(fixed_combination.empty() ? "auto-work-stealing-bounded-spmc"
+                                                         : fixed_combination);
+  std::string host = "127.0.0.1";
+  std::string port = "3000";
+  std::string workers;
+  std::string stack = std::to_string(fiber_pool::default_stack_bytes);
+  std::string capacity = "0";
+  std::string drain = "5000";
+  std::vector<std::string> assignments;
+  command wanted;
+  bool list = false;
+
+  if (fixed_application == nullptr)
+    app.add_option("APPLICATION", application_name, "what to serve: hello, hello-timeout, ...");
+  app.add_option("HOST", host, "numeric address to listen on")->capture_default_str();
+  app.add_option("PORT", port, "0: the system chooses one")->capture_default_str();
+  app.add_option("WORKERS", workers,
+                 "threads; default: the processors of this process, quota included");
+  if (fixed_combination.empty()) {
+    app.add_option("--runtime", combination_name,
+                   "POLLER-SCHEDULER-QUEUE; poller auto: best to be had")
+        ->capture_default_str();
+    app.add_flag("--list", list, "print the combinations and end");
+  }
+  app.add_option("--tuning", assignments, "NAME=VALUE, may be repeated")->allow_extra_args(false);
+  app.add_option("--stats", wanted.stats_file, "write the counters as JSON to this file at exit");
+  app.add_option("--stack-bytes", stack, "address space of each fiber")->capture_default_str();
+  app.add_option("--capacity", capacity, "slots of a bounded run queue; 0: its default")
+      ->capture_default_str();
+  app.add_option("--drain-ms", drain, "after SIGTERM, how long to wait for connections, ms")
+      ->capture_default_str();
+
+  try {
+    app.parse(argc, argv);
+    if (list) {
+      for (const combination& known : combinations())
+        std::printf("%.*s\n", static_cast<int>(known.name.size()), known.name.data());
+      return {};
+    }
+    wanted.serve = fixed_application;
+    if (fixed_application == nullptr) {
+      if (application_name.empty()) throw std::invalid_argument("an APPLICATION must be named");
+      wanted.serve = &application_named(application_name);
+    }
+    if (fixed_combination.empty()) check_combination(combination_name);
+    wanted.combination = combination_name;
+    endpoint(host, 0);  // refuses what is no address
+    wanted.host = host;
+    wanted.port = number_in<std::uint16_t>("port", port, 0, 65535);
+    if (!workers.empty()) wanted.options.workers = number_in("workers", workers, 1u, 1024u);
+    wanted.options.stack_bytes = number_in("--stack-bytes", stack, fiber_pool::smallest_stack_bytes,
+                                           fiber_pool::largest_stack_bytes);
+    wanted.options.queue_capacity_slots =
+        number_in("--capacity", capacity, std::size_t{0}, std::size_t{1} << 31);
+    wanted.options.drain_limit =
+        std::chrono::milliseconds(number_in("--drain-ms", drain, 0, 3'600'000));
+    for (const std::string& assignment : assignments) wanted.options.tuning.set(assignment);
+    return {std::move(wanted), 0};
+  } catch (const CLI::CallForHelp&) {
+    std::printf("%s", app.help().c_str());
+    return {};
+  } catch (const CLI::ParseError& error) {
+    std::fprintf(stderr, "%s: %s (--help shows what is allowed)\n", program.c_str(), error.what());
+  } catch (const std::invalid_argument& error) {
+    std::fprintf(stderr, "%s: %s\n", program.c_str(), error.what());
+  }
+  return {std::nullopt, 2};
+}
+
+}  // namespace heddle::servers

@@ -1,0 +1,122 @@
+#include "server.hpp"
+
+#include <atomic>
+#include <cstdio>
+#include <fstream>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+#include <signal.h>
+
+#include "command_line.hpp"
+#include <heddle/heddle.hpp>
+
+namespace heddle::servers {
+namespace {
+
+nlohmann::ordered_json stats_of(runtime_base& runtime) {
+  nlohmann::ordered_json json;
+  json["runtime"] = runtime.name();
+  json["workers"] = runtime.workers();
+  json["live_fibers"] = runtime.live_fibers();
+  json["armed_timers"] = runtime.armed_timers();
+  const counter_values counts = runtime.stats();
+  for (const counter_field& field : counter_fields)
+    json["counters"][field.name] = counts.*field.of_sum;
+  for (const tuning_field& field : tuning_fields)
+    json["tuning"][field.name] = runtime.options().tuning.*field.value;
+  return json;
+}
+
+/// The signals that a server answers, blocked in every thread and waited for in one.
+class signal_thread {
+ public:
+  explicit signal_thread(runtime_base& runtime) : runtime_(runtime) {
+    sigemptyset(&signals_);
+    for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) sigaddset(&signals_, signal);
+    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+    thread_ = std::thread([this] { loop(); });
+  }
+
+  ~signal_thread() {
+    ending_.store(true);
+    pthread_kill(thread_.native_handle(), SIGUSR1);
+    thread_.join();
+  }
+
+ private:
+  void loop() {
+    for (;;) {
+      int signal = 0;
+      sigwait(&signals_, &signal);
+      if (ending_.load()) return;
+      if (signal == SIGUSR1) {
+        std::printf("%s\n", stats_of(runtime_).dump().c_str());
+        std::fflush(stdout);
+      } else {
+        runtime_.request_stop();
+      }
+    }
+  }
+
+  runtime_base& runtime_;
+  sigset_t signals_;
+  std::atomic<bool> ending_{false};
+  std::thread thread_;
+};
+
+/// Accepts until the runtime stops. Errors: std::system_error.
+void accept_all(const command& command, runtime_base& runtime) {
+  result<listener> bound = listener::bind({command.host, command.port});
+  if (!bound) {
+    throw std::system_error(bound.error(),
+                            "cannot listen on " + endpoint(command.host, command.port).to_string());
+  }
+  std::printf("listening on %s with %u workers, %s %.*s\n",
+              bound->local_endpoint().value().to_string().c_str(), runtime.workers(),
+              std::string(command.serve->name).c_str(), static_cast<int>(runtime.name().size()),
+              runtime.name().data());
+  std::fflush(stdout);
+
+  this_fiber::set_name("acceptor");
+  for (;;) {
+    result<socket> peer = bound->accept();
+    if (peer) {
+      spawn(command.serve->serve, std::move(*peer));
+    } else if (peer.error() == std::errc::operation_canceled) {
+      return;
+    } else {
+      throw std::system_error(peer.error(), "accept");
+    }
+  }
+}
+
+void write_stats(const std::string& file, runtime_base& runtime) {
+  std::ofstream out(file);
+  out << stats_of(runtime).dump(2) << "\n";
+  if (!out.flush()) throw std::runtime_error("cannot write the counters to '" + file + "'");
+}
+
+}  // namespace
+
+int run_server(int argc, char** argv, const application* fixed_application,
+               std::string_view fixed_combination) {
+  const parsed parsed = parse_command_line(argc, argv, fixed_application, fixed_combination);
+  if (!parsed.run) return parsed.exit_code;
+  const command& command = *parsed.run;
+  try {
+    const auto runtime = make_runtime(command.combination, command.options);
+    signal_thread signals(*runtime);
+    runtime->run([&] { accept_all(command, *runtime); });
+    if (!command.stats_file.empty()) write_stats(command.stats_file, *runtime);
+    return 0;
+  } catch (const std::invalid_argument& error) {
+    std::fprintf(stderr, "%s: %s\n", argv[0], error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", argv[0], error.what());
+    return 1;
+  }
+}
+
+}  // namespace heddle::servers

@@ -1,0 +1,7 @@
+#include <heddle/sync/condition_variable.hpp>
+
+namespace heddle {
+
+template class basic_condition_variable<native>;
+
+}  // namespace heddle

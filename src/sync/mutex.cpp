@@ -1,0 +1,7 @@
+#include <heddle/sync/mutex.hpp>
+
+namespace heddle {
+
+template class basic_mutex<native>;
+
+}  // namespace heddle

@@ -1,0 +1,78 @@
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <heddle/base/opaque.hpp>
+#include <heddle/sync/parker.hpp>
+
+namespace heddle {
+namespace {
+
+static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
+
+/// Sleeps while `word` is `expected`, until the time at most; may return early.
+void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                std::uint64_t at_ns) noexcept {
+  constexpr std::uint64_t second_ns = 1'000'000'000;
+  const timespec until{.tv_sec = static_cast<time_t>(at_ns / second_ns),
+                       .tv_nsec = static_cast<long>(at_ns % second_ns)};
+  // The bitset form takes a time of CLOCK_MONOTONIC, the plain one a duration.
+  syscall(SYS_futex, &word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
+          at_ns == never_ns ? nullptr : &until, nullptr, FUTEX_BITSET_MATCH_ANY);
+}
+
+void futex_wake_one(const std::atomic<std::uint32_t>* word) noexcept {
+  syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, nullptr, nullptr, 0);
+}
+
+HEDDLE_OPAQUE const void* identity_of_thread() noexcept {
+  HEDDLE_OPAQUE_BODY;
+  thread_local constinit char identity = 0;
+  return &identity;
+}
+
+}  // namespace
+
+void parker::wake() noexcept {
+  switch (kind_) {
+    case kind::untimed:
+      return waiting_.wake();
+    case kind::timed_fiber:
+      // The worker outlives its suspended fiber, wherever that continues.
+      waiting_.home()->disarm(*this, current_worker());
+      return waiting_.wake();
+    case kind::timed_thread:
+      // Once the store is seen the parker may be gone. The kernel only looks its address up; at
+      // worst another sleeper there looks at its word for nothing.
+      const std::atomic<std::uint32_t>* word = &woken_;
+      // [thread] release → acquire in wait_as_thread: what the waker did before is seen.
+      woken_.store(1, std::memory_order_release);
+      return futex_wake_one(word);
+  }
+}
+
+void parker::expire(timer& expired) noexcept {
+  parker& self = static_cast<parker&>(expired);
+  // Out of the wheel already; a waker that has claimed waits in disarm() until this has returned.
+  if (self.end_.claim_by_time()) self.waiting_.wake();
+}
+
+void parker::wait_as_thread(std::uint64_t at_ns) noexcept {
+  // [thread] acquire → release in wake().
+  while (woken_.load(std::memory_order_acquire) == 0) {
+    if (passed(at_ns)) {
+      if (end_.claim_by_time()) return;
+      at_ns = never_ns;  // a waker has claimed and is about to wake
+    }
+    futex_wait(woken_, 0, at_ns);
+  }
+}
+
+const void* parker::self() noexcept {
+  worker* const current = current_worker();
+  if (current != nullptr && current->running() != nullptr) return current->running();
+  return identity_of_thread();
+}
+
+}  // namespace heddle

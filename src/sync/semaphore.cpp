@@ -1,0 +1,7 @@
+#include <heddle/sync/semaphore.hpp>
+
+namespace heddle {
+
+template class basic_semaphore<native>;
+
+}  // namespace heddle

@@ -1,0 +1,131 @@
+"""What the checks of the servers share: a running server, a client, and the answers it takes."""
+import contextlib
+import re
+import select
+import signal
+import socket
+import subprocess
+import time
+
+WAIT_S = 10  # for what should happen at once, on a busy machine
+STOP_S = 2  # for a server to end that has nothing but idle connections
+JSON = b"GET /json HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+class Skip(Exception):
+    """Why a check cannot be made here."""
+
+
+class Server:
+    """A running server."""
+
+    def __init__(self, program, application, combination):
+        self.process = subprocess.Popen(
+            [program, application, "127.0.0.1", "0", "2", "--runtime", combination],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+        try:
+            line = self.line()
+            found = re.fullmatch(
+                r"listening on 127\.0\.0\.1:(\d+) with 2 workers, (\S+) (\S+)", line)
+            assert found, f"printed {line!r}"
+            assert found[2] == application and found[3] == combination, f"printed {line!r}"
+            self.port = int(found[1])
+        except BaseException:
+            self.kill()
+            raise
+
+    def line(self):
+        """The next line of its standard output."""
+        text = b""
+        end_s = time.monotonic() + WAIT_S
+        while not text.endswith(b"\n"):
+            left_s = max(0, end_s - time.monotonic())
+            assert select.select([self.process.stdout], [], [], left_s)[0], f"printed only {text!r}"
+            byte = self.process.stdout.read(1)
+            assert byte, f"ended after {text!r}"
+            text += byte
+        return text[:-1].decode()
+
+    def connect(self):
+        return socket.create_connection(("127.0.0.1", self.port), timeout=WAIT_S)
+
+    def stop(self):
+        """Every server of every check must end like this, having printed nothing more."""
+        started_s = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        out, err = self.process.communicate(timeout=WAIT_S)
+        took_s = time.monotonic() - started_s
+        assert (self.process.returncode, out, err) == (0, b"", b""), \
+            f"after SIGTERM: status {self.process.returncode}, printed {out!r} {err!r}"
+        assert took_s < STOP_S, f"ended {took_s:.2f} s after SIGTERM"
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate(timeout=WAIT_S)
+
+
+@contextlib.contextmanager
+def serving(program, application, combination):
+    server = Server(program, application, combination)
+    try:
+        yield server
+        if server.process.poll() is None:
+            server.stop()
+        else:
+            assert server.process.returncode == 0, f"status {server.process.returncode}"
+    finally:
+        server.kill()
+
+
+def receive(client, count):
+    received = bytearray()
+    while len(received) < count:
+        part = client.recv(count - len(received))
+        assert part, f"closed after {bytes(received)!r}"
+        received += part
+    return bytes(received)
+
+
+def receive_to_end(client):
+    received = bytearray()
+    while part := client.recv(1 << 16):
+        received += part
+    return bytes(received)
+
+
+class Answers:
+    """Takes HTTP answers one by one from a connection."""
+
+    def __init__(self, client):
+        self.client = client
+        self.rest = b""
+
+    def next(self, head=False):
+        """Status, header (names in lower case) and body."""
+        while b"\r\n\r\n" not in self.rest:
+            self._more()
+        start, self.rest = self.rest.split(b"\r\n\r\n", 1)
+        line, *fields = start.decode().split("\r\n")
+        found = re.fullmatch(r"HTTP/1\.1 (\d{3}) [A-Z][A-Za-z ]+", line)
+        assert found, f"status line {line!r}"
+        header = {name.lower(): value for name, value in (field.split(": ") for field in fields)}
+        assert len(header) == len(fields), f"a field twice: {fields}"
+        count = 0 if head else int(header["content-length"])
+        while len(self.rest) < count:
+            self._more()
+        body, self.rest = self.rest[:count], self.rest[count:]
+        return int(found[1]), header, body
+
+    def assert_end(self):
+        assert self.rest == b"" and (more := self.client.recv(1)) == b"", f"{self.rest + more!r}"
+
+    def _more(self):
+        part = self.client.recv(1 << 16)
+        assert part, f"closed after {self.rest!r}"
+        self.rest += part
+
+
+def run(arguments, limit_s=WAIT_S):
+    return subprocess.run(arguments, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=limit_s)
