@@ -29,7 +29,8 @@ class runtime final : public runtime_base {
         name_(name),
         scheduler_(workers(), this->options().tuning,
                    {.capacity_slots = this->options().queue_capacity_slots}),
-        idle_(std::max(1u, workers() * this->options().tuning.most_searchers_percent / 100)),
+        idle_(workers(),
+              std::max(1u, workers() * this->options().tuning.most_searchers_percent / 100)),
         pollers_(workers(), this->options().tuning) {
     for (unsigned i = 0; i < workers(); ++i)
       workers_.push_back(std::make_unique<loop_worker>(*this, i));
@@ -55,9 +56,8 @@ class runtime final : public runtime_base {
   void prepare_run() override {
     pollers_.prepare_run();
     if (!defers_wakes()) return;
-    deferred_.start(std::chrono::microseconds(options().tuning.watch_interval_us), [this] {
-      if (scheduler_.maybe_nonempty()) notify(nullptr);
-    });
+    deferred_.start(std::chrono::microseconds(options().tuning.watch_interval_us),
+                    [this] { return look_at_workers(); });
   }
   void after_run() noexcept override { deferred_.end(); }
 
@@ -69,24 +69,20 @@ class runtime final : public runtime_base {
     if (sender != nullptr) sender->counters().wakes.add();
   }
 
-  /// wake_all still ends every wait. Ends that once everybody whom it is for is awake.
-  ///
-  ///   a worker about to wait             request_stop                 quieten
-  ///   sleeps_unaware = true              stop = true                  read the alarm
-  ///   [look] stop?                       write the alarm              [recheck] sleeps_unaware?
-  ///
-  /// All seq_cst: a worker that waits unaware has published it before any stop that it did not see,
-  /// so whoever takes away the alarm of that stop sees it and raises the alarm again.
-  void quieten() noexcept {
-    if (finished() || somebody_sleeps_unaware()) return;
-    pollers_.silence();
-    if (finished() || (stop_requested() && somebody_sleeps_unaware())) pollers_.wake_all();
-  }
-
-  bool somebody_sleeps_unaware() const noexcept {
-    for (const auto& worker : workers_)
-      if (worker->sleeps_unaware()) return true;
-    return false;
+  /// The watch's look: sends deferred wake-ups, and finds workers that one fiber keeps from
+  /// polling. False when every worker sleeps.
+  bool look_at_workers() noexcept {
+    bool stuck = false;
+    bool awake = false;
+    for (unsigned i = 0; i < workers(); ++i) {
+      if (idle_.sleeps(i)) continue;
+      awake = true;
+      if (workers_[i]->polled_since_last_look()) continue;
+      pollers_.mark_stuck(i);
+      stuck = true;
+    }
+    if (stuck || scheduler_.maybe_nonempty()) notify(nullptr);
+    return awake;
   }
 
   bool defers_wakes() const noexcept {
@@ -125,7 +121,11 @@ class runtime final : public runtime_base {
       return poller_.perform(operation, deadline);
     }
 
-    bool sleeps_unaware() const noexcept { return sleeps_unaware_.load(std::memory_order_seq_cst); }
+    /// For the watch alone.
+    bool polled_since_last_look() noexcept {
+      const std::uint64_t polls = counters().polls.load();
+      return std::exchange(polls_at_last_look_, polls) != polls;
+    }
 
     void loop() noexcept {
       overflow_reporter reporter;
@@ -166,6 +166,10 @@ class runtime final : public runtime_base {
             if (found) return take(found.item);
             if (found.status == pop_status::contended) continue;
           }
+        }
+        if (tuning_.poll_before_park != 0) {
+          poll();
+          if (pushed_between_fibers_ || searching_) continue;
         }
         if (!spin_for_work()) park();
         if (shared_.finished()) return nullptr;
@@ -240,25 +244,19 @@ class runtime final : public runtime_base {
 
     /// Harvests completions and expired timers without waiting.
     void poll() noexcept {
-      if (harvest(0)) accept_wake_up();
+      counters().polls.add();
+      poller_.wait_for_events(0);
       settle();
     }
 
-    bool harvest(std::uint64_t timeout_ns) noexcept {
-      counters().polls.add();
-      return poller_.wait_for_events(timeout_ns);
-    }
-
-    /// A wake-up counts as a searcher: this worker is it now, unless it is one already.
-    void accept_wake_up() noexcept {
-      if (searching_) shared_.idle_.wake_failed();
-      searching_ = true;
-    }
-
-    void end_sleep(bool woken) noexcept {
-      sleeps_unaware_.store(false, std::memory_order_seq_cst);
-      shared_.idle_.end_sleep();
-      if (poller_.end_sleep() || woken) accept_wake_up();
+    void end_sleep() noexcept {
+      shared_.idle_.end_sleep(index());
+      if (poller_.end_sleep()) {
+        // A wake-up counts as a searcher: this worker is it now.
+        searching_ = true;
+        poller_.help_stuck();
+      }
+      if (defers_wakes_) shared_.deferred_.defer();
       settle();
     }
 
@@ -269,7 +267,6 @@ class runtime final : public runtime_base {
         begin_stop();
         poller_.cancel_reads();
       }
-      if (poller_.was_alarmed()) shared_.quieten();
       if (stopping() && now_ns() >= shared_.drain_end_ns()) shared_.abandon();
     }
 
@@ -285,14 +282,9 @@ class runtime final : public runtime_base {
     /// Sleeps in the poller until something happens. No wake-up is lost: see idle_protocol.
     void park() noexcept {
       poller_.prepare_sleep();
-      const std::uint32_t sleepers = shared_.idle_.announce_sleep(std::exchange(searching_, false));
-      if (sleepers == shared_.workers() && shared_.live_fibers() == 0) shared_.finish();
-      if (!stopping()) sleeps_unaware_.store(true, std::memory_order_seq_cst);
-      if (shared_.scheduler_.maybe_nonempty() || shared_.finished() ||
-          (shared_.stop_requested() && !stopping())) {
-        end_sleep(false);
-        return;
-      }
+      shared_.idle_.announce_sleep(index(), std::exchange(searching_, false));
+      if (shared_.idle_.all_sleep() && shared_.live_fibers() == 0) shared_.finish();
+      if (shared_.scheduler_.maybe_nonempty() || shared_.finished()) return end_sleep();
       counters().parks.add();
       const std::uint64_t until = std::min(next_timer_ns(), shared_.drain_end_ns());
       std::uint64_t timeout_ns = never_ns;
@@ -300,8 +292,9 @@ class runtime final : public runtime_base {
         const std::uint64_t now = now_ns();
         timeout_ns = until > now ? until - now : 0;
       }
-      const bool woken = harvest(timeout_ns);
-      end_sleep(woken);
+      counters().polls.add();
+      poller_.wait_for_events(timeout_ns);
+      end_sleep();
     }
 
     self_type& shared_;
@@ -318,9 +311,8 @@ class runtime final : public runtime_base {
     /// Fibers run or queued since work began to wait.
     std::uint32_t waited_beside_ = 0;
     bool searching_ = false;
-    /// Waits, or is about to, and has not noticed a stop. Read by other workers.
-    std::atomic<bool> sleeps_unaware_{false};
     bool pushed_between_fibers_ = false;
+    std::uint64_t polls_at_last_look_ = 0;  // the watch's
   };
 
   const std::string_view name_;

@@ -4,21 +4,28 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include <heddle/base/unique_fd.hpp>
 #include <heddle/fibers/worker.hpp>
 #include <heddle/pollers/kernel.hpp>
 #include <heddle/pollers/operation.hpp>
+#include <heddle/pollers/parked_set.hpp>
 #include <heddle/schedulers/tuning.hpp>
 
 namespace heddle {
 
-/// Completions over one edge-triggered epoll that all workers share. A call is tried first; on
-/// EAGAIN its descriptor is registered, once for its life, and the fiber waits for an event. Idle
-/// workers block in epoll_wait together, so the kernel hands events to whoever is free, and a
-/// worker that is kept busy by one fiber delays no connection. docs/decisions tells why one epoll
-/// and not one a worker.
+/// Completions over one edge-triggered epoll a worker. A call is tried first; on EAGAIN its
+/// descriptor is registered, once for its life, with the worker that runs its fiber then, and the
+/// fiber waits for an event there. So a connection stays with one worker, and its memory with one
+/// processor, unless its fiber is stolen. docs/decisions tells why not one epoll for all.
+///
+/// A worker that is kept by one fiber for long cannot harvest its events; the watch marks it as
+/// stuck, and a worker that is idle harvests for it.
 template <class Kernel>
 class basic_epoll {
  public:
@@ -28,30 +35,38 @@ class basic_epoll {
   class group {
    public:
     /// Errors: std::system_error when a descriptor cannot be had.
-    group(unsigned /*workers*/, const tuning& /*tuning*/)
-        : epoll_(checked(Kernel::epoll_create(), "epoll_create1")),
-          wake_(checked(Kernel::eventfd(), "eventfd")),
-          stop_(checked(Kernel::eventfd(), "eventfd")) {
-      // The wake-up is edge-triggered and never read: each write is one event for one waiter. The
-      // stop is level-triggered: once written, no wait blocks until silence().
-      checked(Kernel::epoll_add(epoll_.get(), wake_.get(), EPOLLIN | EPOLLET, wake_tag),
-              "epoll_ctl");
-      checked(Kernel::epoll_add(epoll_.get(), stop_.get(), EPOLLIN, stop_tag), "epoll_ctl");
+    group(unsigned workers, const tuning& /*tuning*/) {
+      for (unsigned i = 0; i < workers; ++i) {
+        auto made = std::make_unique<part>();
+        made->epoll = unique_fd(checked(Kernel::epoll_create(), "epoll_create1"));
+        made->wake = unique_fd(checked(Kernel::eventfd(), "eventfd"));
+        // Edge-triggered and never read: each write is an event, which waits for the next wait.
+        checked(Kernel::epoll_add(made->epoll.get(), made->wake.get(), EPOLLIN | EPOLLET, wake_tag),
+                "epoll_ctl");
+        parts_.push_back(std::move(made));
+      }
     }
 
-    /// Wakes one worker that waits. False if it knows that none does. Threads: any.
+    /// Wakes one worker that sleeps. False if none does any more. Threads: any.
     bool wake_one() noexcept {
-      Kernel::eventfd_add(wake_.get());
+      const std::optional<unsigned> sleeper = parked_.take_one();
+      if (!sleeper) return false;
+      Kernel::eventfd_add(parts_[*sleeper]->wake.get());
       return true;
     }
 
-    /// Ends every wait, now and later, until silence(). Threads: any.
-    void wake_all() noexcept { Kernel::eventfd_add(stop_.get()); }
-
-    /// Lets waits block again. Threads: any.
-    void silence() noexcept { Kernel::eventfd_take(stop_.get()); }
+    /// Ends the wait under way, or the next, of each worker. Threads: any.
+    void wake_all() noexcept {
+      for (const auto& one : parts_) Kernel::eventfd_add(one->wake.get());
+    }
 
     void prepare_run() noexcept {}
+
+    /// Busy worker `index` has not polled for long: whoever is idle should harvest for it.
+    void mark_stuck(unsigned index) noexcept {
+      parts_[index]->stuck.store(true, std::memory_order_relaxed);
+      any_stuck_.store(true, std::memory_order_release);
+    }
 
     /// Ends the operation that `closing` found on a direction. Threads: any.
     void cancel(file_reference, direction, const descriptor_side::closing& closing,
@@ -63,14 +78,21 @@ class basic_epoll {
    private:
     friend basic_epoll;
 
+    struct part {
+      unique_fd epoll;
+      unique_fd wake;
+      std::atomic<bool> stuck{false};  // relaxed: a hint; any_stuck_ hands it over
+    };
+
     static int checked(int answer, const char* call) {
       if (answer < 0) throw std::system_error(-answer, std::system_category(), call);
       return answer;
     }
 
-    unique_fd epoll_;
-    unique_fd wake_;
-    unique_fd stop_;
+    std::vector<std::unique_ptr<part>> parts_;
+    parked_set parked_;
+    /// [stuck] release in mark_stuck -> acquire exchange in help_stuck.
+    std::atomic<bool> any_stuck_{false};
   };
 
   basic_epoll(group& group, worker& owner, const tuning& tuning)
@@ -91,8 +113,7 @@ class basic_epoll {
       if (held) {
         const int answer = attempt(op, self.counters());
         if (answer != -EAGAIN) return end(op, side, answer);
-        if (const int error = watch(shared, op.target, self.counters()))
-          return end(op, side, error);
+        if (const int error = watch(shared, self, op.target)) return end(op, side, error);
       }
       const int interrupted = wait(self, op, side, held, limit);
       if (interrupted != 0) return held ? end(op, side, interrupted) : interrupted;
@@ -101,37 +122,24 @@ class basic_epoll {
 
   bool wants_poll() const noexcept { return false; }
 
-  /// Around a wait without work. A wake-up goes to whoever waits and is told by wait_for_events.
-  void prepare_sleep() noexcept {}
-  bool end_sleep() noexcept { return false; }
+  /// Before the owner announces that it sleeps: from here on a wake-up reaches it.
+  void prepare_sleep() noexcept { group_.parked_.mark(owner_.index()); }
 
-  /// Waits for events and makes ready whose operations they complete. True if a wake-up came.
-  /// Threads: the owner's.
-  bool wait_for_events(std::uint64_t timeout_ns) noexcept {
-    worker_counters& counters = owner_.counters();
-    counters.syscalls_wait.add();
-    std::array<epoll_event, most_events> events;
-    const int count = Kernel::epoll_wait(group_.epoll_.get(), events.data(), harvest_, timeout_ns);
-    bool woken = false;
-    for (int i = 0; i < count; ++i) {
-      const std::uint64_t tag = events[static_cast<std::size_t>(i)].data.u64;
-      const std::uint32_t what = events[static_cast<std::size_t>(i)].events;
-      if (tag == wake_tag) woken = true;
-      if (tag == stop_tag) alarmed_ = true;
-      if (tag == wake_tag || tag == stop_tag) continue;
-      const file_reference file(tag);
-      descriptor& target = file.target();
-      if (file.generation() != target.generation()) continue;  // a late event of an earlier file
-      constexpr std::uint32_t ends = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
-      if ((what & ends) != 0) target.hung_up.store(true, std::memory_order_release);
-      if ((what & (EPOLLIN | ends)) != 0) complete(file, direction::read);
-      if ((what & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) complete(file, direction::write);
-    }
-    return woken;
+  /// The owner no longer sleeps. True if a wake-up was sent to it.
+  bool end_sleep() noexcept { return !group_.parked_.unmark(owner_.index()); }
+
+  /// Waits for events and makes ready whose operations they complete. Wake-ups are told by
+  /// end_sleep. Threads: the owner's.
+  void wait_for_events(std::uint64_t timeout_ns) noexcept { harvest(owner_.index(), timeout_ns); }
+
+  /// Harvests for workers that are marked as stuck. Threads: the owner's.
+  void help_stuck() noexcept {
+    if (!group_.any_stuck_.load(std::memory_order_relaxed) ||
+        !group_.any_stuck_.exchange(false, std::memory_order_acquire))
+      return;
+    for (unsigned i = 0; i < group_.parts_.size(); ++i)
+      if (group_.parts_[i]->stuck.exchange(false, std::memory_order_relaxed)) harvest(i, 0);
   }
-
-  /// True once after a wait that wake_all ended.
-  bool was_alarmed() noexcept { return std::exchange(alarmed_, false); }
 
   /// Called on the owner's thread at its start and end.
   void enter_thread() noexcept {}
@@ -150,7 +158,29 @@ class basic_epoll {
  private:
   static constexpr int most_events = 1024;
   static constexpr std::uint64_t wake_tag = 1;
-  static constexpr std::uint64_t stop_tag = 2;
+  void harvest(unsigned whose, std::uint64_t timeout_ns) noexcept {
+    owner_.counters().syscalls_wait.add();
+    typename group::part& part = *group_.parts_[whose];
+    std::array<epoll_event, most_events> events;
+    const int count = Kernel::epoll_wait(part.epoll.get(), events.data(), harvest_, timeout_ns);
+    for (int i = 0; i < count; ++i) {
+      const std::uint64_t tag = events[static_cast<std::size_t>(i)].data.u64;
+      const std::uint32_t what = events[static_cast<std::size_t>(i)].events;
+      if (tag == wake_tag) {
+        // A helper must not swallow what was meant for the owner.
+        if (whose != owner_.index()) Kernel::eventfd_add(part.wake.get());
+        continue;
+      }
+      const file_reference file(tag);
+      descriptor& target = file.target();
+      if (file.generation() != target.generation()) continue;  // a late event of an earlier file
+      constexpr std::uint32_t ends = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
+      if ((what & ends) != 0) target.hung_up.store(true, std::memory_order_release);
+      if ((what & (EPOLLIN | ends)) != 0) complete(file, direction::read);
+      if ((what & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) complete(file, direction::write);
+    }
+  }
+
   static int attempt(operation& op, worker_counters& counters) noexcept {
     const int fd = op.target.fd();
     // Receives and sends say for themselves that they must not block.
@@ -180,10 +210,10 @@ class basic_epoll {
   }
 
   /// Registers the descriptor unless it is. 0 or a negated error number.
-  static int watch(group& shared, descriptor& target, worker_counters& counters) noexcept {
+  static int watch(group& shared, worker& self, descriptor& target) noexcept {
     if (target.watched_by.load(std::memory_order_relaxed) == &shared) return 0;
-    counters.syscalls_control.add();
-    const int answer = Kernel::epoll_add(shared.epoll_.get(), target.fd(),
+    self.counters().syscalls_control.add();
+    const int answer = Kernel::epoll_add(shared.parts_[self.index()]->epoll.get(), target.fd(),
                                          EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
                                          file_reference(target, target.generation()).tag());
     if (answer < 0 && answer != -EEXIST) return answer;
@@ -276,7 +306,6 @@ class basic_epoll {
   group& group_;
   worker& owner_;
   const int harvest_;
-  bool alarmed_ = false;
 };
 
 using epoll_poller = basic_epoll<linux_kernel>;

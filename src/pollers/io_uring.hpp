@@ -70,27 +70,26 @@ class basic_io_uring {
   bool wants_poll() const noexcept { return io_uring_sq_ready(&part_.ring) >= submit_batch_; }
 
   /// Before the owner announces that it sleeps: from here on a wake-up reaches it.
-  void prepare_sleep() noexcept { group_.mark_parked(owner_.index()); }
+  void prepare_sleep() noexcept { group_.parked.mark(owner_.index()); }
 
   /// The owner no longer sleeps. True if a wake-up was sent to it.
-  bool end_sleep() noexcept { return !group_.unmark_parked(owner_.index()); }
+  bool end_sleep() noexcept { return !group_.parked.unmark(owner_.index()); }
 
   /// Submits what is queued and makes ready whose operations are complete, waiting at most
-  /// `timeout_ns` for the first. Wake-ups are told by end_sleep, so the answer is false. Threads:
+  /// `timeout_ns` for the first. Wake-ups are told by end_sleep. Threads:
   /// the owner's.
-  bool wait_for_events(std::uint64_t timeout_ns) noexcept {
+  void wait_for_events(std::uint64_t timeout_ns) noexcept {
     cancel_wanted();
     // What was queued may complete at once, as sends do: that is worth a look before sleeping.
     const bool look_first = timeout_ns == 0 || std::exchange(part_.sends_queued, 0u) > 0;
     if (look_first && (io_uring_sq_ready(&part_.ring) > 0 || has_deferred_work())) enter(0);
-    if (reap() > 0 || timeout_ns == 0) return false;
+    if (reap() > 0 || timeout_ns == 0) return;
     enter(timeout_ns);
     reap();
-    return false;
   }
 
-  /// A wait that wake_all ended needs nothing more: see ring_group::silence.
-  bool was_alarmed() const noexcept { return false; }
+  /// Nobody else can harvest a ring: see ring_group::mark_stuck.
+  void help_stuck() noexcept {}
 
   /// Ends, with ECANCELED, what waits for input or connections. Threads: the owner's.
   void cancel_reads() noexcept {

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <array>
 #include <atomic>
-#include <bit>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -14,6 +13,7 @@
 #include <heddle/base/unique_fd.hpp>
 #include <heddle/fibers/worker.hpp>
 #include <heddle/pollers/descriptor.hpp>
+#include <heddle/pollers/parked_set.hpp>
 #include <heddle/pollers/ring.hpp>
 #include <heddle/schedulers/tuning.hpp>
 
@@ -60,28 +60,18 @@ class ring_group {
 
   /// Wakes one worker that sleeps. False if none does any more. Threads: any.
   bool wake_one() noexcept {
-    for (std::size_t i = 0; i < parked_.size(); ++i) {
-      std::uint64_t parked = parked_[i].load(std::memory_order_acquire);
-      while (parked != 0) {
-        const std::uint64_t lowest = parked & (~parked + 1);
-        // [parked] acq_rel: whoever clears the bit wakes, or was woken.
-        if (parked_[i].compare_exchange_weak(parked, parked & ~lowest, std::memory_order_acq_rel,
-                                             std::memory_order_acquire)) {
-          const std::size_t index = i * 64 + static_cast<std::size_t>(std::countr_zero(lowest));
-          Kernel::eventfd_add(parts_[index]->wake.get());
-          return true;
-        }
-      }
-    }
-    return false;
+    const std::optional<unsigned> sleeper = parked.take_one();
+    if (!sleeper) return false;
+    Kernel::eventfd_add(parts_[*sleeper]->wake.get());
+    return true;
   }
 
   /// Ends every wait under way; each worker gets one completion. Threads: any.
   void wake_all() noexcept {
     for (const auto& one : parts_) Kernel::eventfd_add(one->wake.get());
   }
-  /// Nothing to take back: each ring got its one completion.
-  void silence() noexcept {}
+  /// A busy worker has not polled for long. Nobody else can harvest its ring.
+  void mark_stuck(unsigned) noexcept {}
 
   /// Makes anew the rings that threads of an earlier run have used: a ring knows its thread.
   /// Errors: std::system_error.
@@ -111,15 +101,7 @@ class ring_group {
   ring_part& part(unsigned index) noexcept { return *parts_[index]; }
   const ring_abilities& abilities() const noexcept { return maker_.abilities(); }
 
-  /// Around a sleep of worker `index`; the second answers false if a wake-up was sent to it.
-  void mark_parked(unsigned index) noexcept {
-    // [parked] Before the announcement of the sleep, which is a seq_cst matter of its own.
-    parked_[index / 64].fetch_or(bit(index), std::memory_order_acq_rel);
-  }
-  bool unmark_parked(unsigned index) noexcept {
-    return (parked_[index / 64].fetch_and(~bit(index), std::memory_order_acq_rel) & bit(index)) !=
-           0;
-  }
+  parked_set parked;
 
  private:
   void make(unsigned index) {
@@ -129,12 +111,9 @@ class ring_group {
     made.used = false;
   }
 
-  static std::uint64_t bit(unsigned index) noexcept { return std::uint64_t{1} << (index % 64); }
-
   ring_maker<RingKernel> maker_;
   const unsigned workers_;
   std::vector<std::unique_ptr<ring_part>> parts_;
-  std::array<std::atomic<std::uint64_t>, 16> parked_{};
 };
 
 }  // namespace heddle

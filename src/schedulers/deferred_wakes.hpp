@@ -12,9 +12,9 @@ namespace heddle {
 ///
 /// To wake another worker costs both a few microseconds, more than a handful of short fibers that
 /// the busy worker runs itself in that time. But it may not be left out: the next fiber may keep
-/// its worker for long. So a worker that leaves a wake-up out says so here, and one thread looks,
-/// `interval` later and as long as that goes on, whether work still waits; then the wake-up is sent
-/// after all. Without deferred wake-ups the thread sleeps.
+/// its worker for long. So a worker that leaves a wake-up out says so here, and one thread looks
+/// every `interval`, as long as any worker is awake, whether work still waits; then the wake-up is
+/// sent after all.
 ///
 ///   worker                              this thread
 ///   ------                              -----------
@@ -26,11 +26,11 @@ namespace heddle {
 /// the worker sees that it rests and starts it again.
 class deferred_wakes {
  public:
-  /// `wake_if_needed()`: looks at every queue and wakes a worker if one sleeps beside work.
-  template <class WakeIfNeeded>
-  void start(std::chrono::microseconds interval, WakeIfNeeded wake_if_needed) {
+  /// `look()`: wakes a worker if one sleeps beside work; false when every worker sleeps.
+  template <class Look>
+  void start(std::chrono::microseconds interval, Look look) {
     ending_ = false;
-    thread_ = std::thread([this, interval, wake_if_needed] { watch(interval, wake_if_needed); });
+    thread_ = std::thread([this, interval, look] { watch(interval, look); });
   }
 
   void end() {
@@ -45,7 +45,7 @@ class deferred_wakes {
     deferred_.store(false);
   }
 
-  /// A worker did not wake another. Threads: any.
+  /// A worker did not wake another, or has awoken itself. Threads: any.
   void defer() {
     // Relaxed: true stays true until the thread has taken it, after which it looks at the queues.
     if (!deferred_.load(std::memory_order_relaxed))
@@ -62,8 +62,8 @@ class deferred_wakes {
   /// Looks without a deferral before the thread rests: to start it costs as much as a wake-up.
   static constexpr int looks_before_rest = 20;
 
-  template <class WakeIfNeeded>
-  void watch(std::chrono::microseconds interval, WakeIfNeeded& wake_if_needed) {
+  template <class Look>
+  void watch(std::chrono::microseconds interval, Look& look) {
     std::unique_lock guard(lock_);
     int quiet = 0;
     while (!ending_) {
@@ -72,9 +72,9 @@ class deferred_wakes {
         continue;
       }
       changed_.wait_for(guard, interval, [this] { return ending_; });
-      if (deferred_.exchange(false, std::memory_order_seq_cst)) {
+      deferred_.store(false, std::memory_order_seq_cst);
+      if (look()) {
         quiet = 0;
-        wake_if_needed();
       } else if (++quiet >= looks_before_rest) {
         quiet = 0;
         watching_.store(false, std::memory_order_seq_cst);

@@ -16,9 +16,10 @@ struct tuning {
   std::uint32_t steal_rounds = 2;
   std::uint32_t random_victims = 1;
   std::uint32_t most_searchers_percent = 50;
+  std::uint32_t poll_before_park = 1;
   std::uint32_t spin_before_park = 0;
   std::uint32_t wake_after_fibers = 16;
-  std::uint32_t watch_interval_us = 1000;
+  std::uint32_t watch_interval_us = 5000;
   std::uint32_t lifo_slot = 0;
   std::uint32_t lifo_slot_most_in_row = 3;
   std::uint32_t harvest_events = 32;
@@ -58,6 +59,8 @@ inline constexpr std::array tuning_fields = {
                  "1: a search starts at a random victim; 0: at the next worker"},
     tuning_field{"most_searchers_percent", &tuning::most_searchers_percent, 1, 100,
                  "most workers that search at once, % of all"},
+    tuning_field{"poll_before_park", &tuning::poll_before_park, 0, 1,
+                 "1: look for events without waiting before announcing a sleep"},
     tuning_field{"spin_before_park", &tuning::spin_before_park, 0, 1000000,
                  "looks at every source, with a pause, before parking"},
     tuning_field{"wake_after_fibers", &tuning::wake_after_fibers, 0, 1000000,

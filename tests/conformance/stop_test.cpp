@@ -111,12 +111,12 @@ TEST(stop, from_a_plain_thread_does_so_too) {
   }
 }
 
-runtime_base* runtime_of_handler = nullptr;
+std::atomic<runtime_base*> runtime_of_handler{nullptr};
 
 TEST(stop, from_a_signal_handler_does_so_too) {
   struct sigaction stops {};
   struct sigaction before {};
-  stops.sa_handler = [](int) { runtime_of_handler->request_stop(); };
+  stops.sa_handler = [](int) { runtime_of_handler.load()->request_stop(); };
   ::sigaction(SIGUSR1, &stops, &before);
   for (int i = 0; i < 10; ++i) {
     expect_soon_stopped_under_load([](runtime_base& runtime) {
