@@ -159,6 +159,7 @@ class runtime final : public runtime_base {
           if (shared_.finished()) return nullptr;
         }
         if (fiber* next = own_work()) return next;
+        pushed_between_fibers_ = false;  // others have taken it
         if (searching_ || shared_.scheduler_.others_maybe_nonempty(*local_)) {
           if (!searching_) searching_ = shared_.idle_.start_search();
           if (searching_) {
@@ -169,7 +170,7 @@ class runtime final : public runtime_base {
         }
         if (tuning_.poll_before_park != 0) {
           poll();
-          if (pushed_between_fibers_ || searching_) continue;
+          if (pushed_between_fibers_) continue;
         }
         if (!spin_for_work()) park();
         if (shared_.finished()) return nullptr;

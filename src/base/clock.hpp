@@ -55,7 +55,8 @@ class deadline {
   std::uint64_t at_ns() noexcept {
     if (relative_) {
       relative_ = false;
-      const std::uint64_t now = ns_ == never_ns ? 0 : now_ns();
+      if (ns_ == 0 || ns_ == never_ns) return ns_;
+      const std::uint64_t now = now_ns();
       ns_ = ns_ > never_ns - now ? never_ns : ns_ + now;
     }
     return ns_;

@@ -42,11 +42,10 @@ class basic_io_uring {
     const auto begun = side.begin_at(owner_.index(), op.generation);
     if (begun == descriptor_side::begun::closed) return -EBADF;
     if (begun == descriptor_side::begun::busy) return -EBUSY;
+
     // The worker notices a stop on its own thread, so not between this look and the submission.
-    if (owner_.stopping() && op.side() == direction::read) {
-      owner_.yield();  // who tries for ever must not keep the worker
-      return end(op, side, -ECANCELED);
-    }
+    if (owner_.stopping() && op.side() == direction::read)
+      return end(op, side, without_waiting(op));
 
     const std::uint64_t at_ns = limit.at_ns();
     if (op.side() == direction::read) owner_.counters().suspended_reads.add();
@@ -64,6 +63,17 @@ class basic_io_uring {
     });
     const bool gave_up = op.interrupted != 0 && (op.outcome == -ECANCELED || op.outcome == -EINTR);
     return end(op, side, gave_up ? op.interrupted : op.outcome);
+  }
+
+  /// What a read can have while the runtime stops.
+  int without_waiting(operation& op) noexcept {
+    if (op.kind == operation_kind::receive) {
+      owner_.counters().syscalls_read.add();
+      const int answer = Kernel::receive(op.target.fd(), op.buffer, op.bytes);
+      if (answer != -EAGAIN) return answer;
+    }
+    owner_.yield();  // who tries for ever must not keep the worker
+    return -ECANCELED;
   }
 
   /// Enough waits for submission that a busy worker should enter the ring.

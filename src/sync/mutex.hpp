@@ -24,8 +24,8 @@ class basic_condition_variable;
 /// Threads:  any.
 /// Progress: blocking; lock and unlock that meet nobody are two atomic operations. unlock touches
 ///           the mutex no more once another can have locked and unlocked it.
-/// Fairness: who comes while the one that was woken has not run yet may pass ahead of it, but only
-///           `most_losses` times; then unlock hands the mutex over. Waiters are served in order.
+/// Fairness: a waiter that is woken may find that others who came meanwhile have taken the mutex,
+///           but only `most_losses` times; then unlock hands it over. Waiters are served in order.
 ///
 /// The word says everything that decides without the list:
 ///
@@ -38,7 +38,9 @@ class basic_condition_variable;
 template <class Platform, class Parker = parker>
 class basic_mutex {
  public:
-  /// Times that the first waiter is woken in vain. Measured: see docs/decisions.
+  /// Times that the first waiter is woken in vain. With 0 every section of a contended mutex waits
+  /// for a switch to the next fiber: 8 fibers on 2 workers, short sections: 0.4 switches a section
+  /// and 120 to 200 ns, against 0.0001 switches and 45 to 55 ns with 1. More than 1 gains nothing.
   static constexpr std::uint32_t most_losses = 1;
 
   basic_mutex() = default;

@@ -49,7 +49,7 @@ inline std::size_t scaled(std::size_t usual, std::size_t full = 0) {
 }
 
 /// How long whoever waits for something that must come waits before it gives up.
-inline constexpr std::chrono::seconds patience(10 * leniency);
+inline constexpr std::chrono::seconds patience(20 * leniency);
 
 /// Aborts the process when one test takes too long, and says which and what it waits for.
 class watchdog final : public testing::EmptyTestEventListener {

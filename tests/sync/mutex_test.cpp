@@ -1,9 +1,6 @@
 #include <atomic>
-#include <chrono>
 #include <cstdint>
-#include <memory>
 #include <mutex>
-#include <random>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -16,19 +13,19 @@
 
 namespace {
 
-using namespace std::chrono_literals;
-using std::chrono::steady_clock;
-
 class mutex : public on_runtime {};
-HEDDLE_ON_RUNTIMES(mutex, 1, 2, 4);
+INSTANTIATE_TEST_SUITE_P(workers, mutex, ::testing::Values(1U, 2U, 4U),
+                         ::testing::PrintToStringParamName());
 
 /// Here the order in which fibers run is known.
 class mutex_on_one_worker : public on_runtime {};
-HEDDLE_ON_RUNTIMES(mutex_on_one_worker, 1);
+INSTANTIATE_TEST_SUITE_P(workers, mutex_on_one_worker, ::testing::Values(1U),
+                         ::testing::PrintToStringParamName());
 
 /// Here fibers move.
 class mutex_on_several_workers : public on_runtime {};
-HEDDLE_ON_RUNTIMES(mutex_on_several_workers, 2, 4);
+INSTANTIATE_TEST_SUITE_P(workers, mutex_on_several_workers, ::testing::Values(2U, 4U),
+                         ::testing::PrintToStringParamName());
 
 /// A mutex and a plain count that only its holder touches.
 struct guarded_count {
@@ -132,103 +129,6 @@ TEST_P(mutex, try_lock_succeeds_only_while_it_is_free) {
   });
 }
 
-TEST_P(mutex, timed_lock_gives_up_at_its_deadline_and_not_before) {
-  run([&] {
-    heddle::mutex lock;
-    const auto attempt = [&] {
-      const auto before = steady_clock::now();
-      EXPECT_FALSE(lock.try_lock_for(2ms));
-      EXPECT_GE(steady_clock::now() - before, 2ms);
-      EXPECT_FALSE(lock.try_lock_until(steady_clock::now() + 1ms));
-      std::unique_lock guard(lock, 1ms);  // the standard's wrapper asks the same
-      EXPECT_FALSE(guard.owns_lock());
-    };
-    lock.lock();
-    heddle::spawn(attempt).join();
-    std::thread(attempt).join();
-    lock.unlock();
-    EXPECT_TRUE(lock.try_lock());
-    lock.unlock();
-  });
-}
-
-TEST_P(mutex, timed_lock_with_a_passed_deadline_does_not_suspend) {
-  run([&] {
-    heddle::mutex lock;
-    lock.lock();
-    heddle::spawn([&] {
-      const heddle::worker_counters& counters = heddle::current_worker()->counters();
-      const std::uint64_t switches = counters.fibers_run.load();
-      const std::uint64_t timers = counters.timers_armed.load();
-      EXPECT_FALSE(lock.try_lock_for(0ns));
-      EXPECT_FALSE(lock.try_lock_for(-1ns));
-      EXPECT_FALSE(lock.try_lock_for(std::chrono::nanoseconds::min()));
-      EXPECT_FALSE(lock.try_lock_for(std::chrono::hours::min()));
-      EXPECT_FALSE(lock.try_lock_until(steady_clock::time_point::min()));
-      EXPECT_FALSE(lock.try_lock_until(steady_clock::now()));
-      EXPECT_EQ(counters.fibers_run.load(), switches);
-      EXPECT_EQ(counters.timers_armed.load(), timers);
-    }).join();
-    lock.unlock();
-    EXPECT_TRUE(lock.try_lock_for(-1ns));  // but what is free can be had
-    lock.unlock();
-  });
-}
-
-TEST_P(mutex, timed_lock_with_a_huge_deadline_waits_until_it_is_unlocked) {
-  run([&] {
-    heddle::mutex lock;
-    const auto attempt = [&](auto deadline) {
-      std::atomic<bool> begun{false};
-      lock.lock();
-      auto waiting = heddle::spawn([&] {
-        begun = true;
-        EXPECT_TRUE(lock.try_lock_until(deadline));
-        lock.unlock();
-      });
-      yield_until([&] { return begun.load(); });
-      heddle::this_fiber::yield();
-      lock.unlock();
-      waiting.join();
-    };
-    attempt(heddle::deadline(std::chrono::nanoseconds::max()));
-    attempt(heddle::deadline(std::chrono::hours::max()));
-    attempt(heddle::deadline(std::chrono::duration<double>(1e300)));
-    attempt(heddle::deadline(steady_clock::time_point::max()));
-    attempt(heddle::deadline(24h * 365 * 100));
-    attempt(heddle::deadline::never());
-  });
-}
-
-TEST_P(mutex, timed_locks_that_race_with_unlocks_count_exactly) {
-  const int each = rounds(3'000, 200'000);
-  guarded_count shared;
-  std::atomic<std::int64_t> taken{0};
-  const auto attempts = [&](int index) {
-    std::minstd_rand random(static_cast<unsigned>(index) + 1);
-    for (int i = 0; i < each; ++i) {
-      if (shared.lock.try_lock_for(std::chrono::microseconds(random() % 30))) {
-        shared.increment();
-        work(random() % 64);
-        if (heddle::current_worker() != nullptr && random() % 4 == 0) heddle::this_fiber::yield();
-        shared.lock.unlock();
-        taken.fetch_add(1);
-      }
-    }
-  };
-  std::thread thread;
-  run([&] {
-    thread = std::thread(attempts, 100);
-    auto fibers = spawn_many(8, attempts);
-    join_all(fibers);
-  });
-  thread.join();
-  EXPECT_EQ(shared.count, taken.load());
-  EXPECT_GT(taken.load(), 0);
-  EXPECT_TRUE(shared.lock.try_lock());
-  shared.lock.unlock();
-}
-
 TEST_P(mutex_on_one_worker, serves_waiters_in_the_order_in_which_they_came) {
   run([&] {
     heddle::mutex lock;
@@ -320,24 +220,6 @@ TEST_P(mutex, works_under_scoped_lock_in_either_order) {
     join_all(fibers);
   });
   EXPECT_EQ(count, 8LL * each);
-}
-
-TEST_P(mutex, may_be_destroyed_by_the_one_who_locks_it_next) {
-  run([&] {
-    for (int i = 0; i < rounds(5'000, 1'000'000); ++i) {
-      auto lock = std::make_unique<heddle::mutex>();
-      lock->lock();
-      auto next = heddle::spawn([&] {
-        // Waits, or comes when it is free; then no one else knows of it any more.
-        lock->lock();
-        lock->unlock();
-        lock.reset();
-      });
-      if (i % 2 == 0) heddle::this_fiber::yield();
-      lock->unlock();
-      next.join();
-    }
-  });
 }
 
 TEST_P(mutex, excludes_threads_that_run_no_fibers) {

@@ -13,7 +13,7 @@
 #include <heddle/base/platform.hpp>
 #include <heddle/make_runtime.hpp>
 
-/// A runtime of the first combination that is linked in.
+/// A runtime of the first combination that is linked in; the parameter is the number of workers.
 class on_runtime : public ::testing::TestWithParam<unsigned> {
  protected:
   unsigned workers() const { return GetParam(); }
@@ -30,11 +30,6 @@ class on_runtime : public ::testing::TestWithParam<unsigned> {
   std::unique_ptr<heddle::runtime_base> runtime_ =
       heddle::make_runtime(heddle::combinations()[0].name, {.workers = workers()});
 };
-
-/// The numbers of workers on which each test of `suite` runs.
-#define HEDDLE_ON_RUNTIMES(suite, ...)                                     \
-  INSTANTIATE_TEST_SUITE_P(workers, suite, ::testing::Values(__VA_ARGS__), \
-                           ::testing::PrintToStringParamName())
 
 /// How often a stress test goes round: `full` times with HEDDLE_LONG in the environment, else
 /// `usual` times, and a quarter of that under a sanitizer.

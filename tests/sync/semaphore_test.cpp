@@ -2,8 +2,6 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
-#include <memory>
-#include <random>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -16,15 +14,16 @@
 namespace {
 
 using namespace std::chrono_literals;
-using std::chrono::microseconds;
 using std::chrono::steady_clock;
 
 class semaphore : public on_runtime {};
-HEDDLE_ON_RUNTIMES(semaphore, 1, 2, 4);
+INSTANTIATE_TEST_SUITE_P(workers, semaphore, ::testing::Values(1U, 2U, 4U),
+                         ::testing::PrintToStringParamName());
 
 /// Here the order in which fibers run is known.
 class semaphore_on_one_worker : public on_runtime {};
-HEDDLE_ON_RUNTIMES(semaphore_on_one_worker, 1);
+INSTANTIATE_TEST_SUITE_P(workers, semaphore_on_one_worker, ::testing::Values(1U),
+                         ::testing::PrintToStringParamName());
 
 TEST_P(semaphore, lets_in_as_many_as_it_has_permits) {
   constexpr int permits = 3;
@@ -146,115 +145,6 @@ TEST_P(semaphore_on_one_worker, release_serves_waiters_in_order_and_keeps_the_re
   });
 }
 
-TEST_P(semaphore, timed_acquire_gives_up_at_its_deadline_and_not_before) {
-  run([&] {
-    heddle::semaphore permits(0);
-    const auto attempt = [&] {
-      const auto before = steady_clock::now();
-      EXPECT_FALSE(permits.try_acquire_for(2ms));
-      EXPECT_GE(steady_clock::now() - before, 2ms);
-      EXPECT_FALSE(permits.try_acquire_until(steady_clock::now() + 1ms));
-    };
-    heddle::spawn(attempt).join();
-    std::thread(attempt).join();
-    permits.release();
-    EXPECT_TRUE(permits.try_acquire_for(1h));
-  });
-}
-
-TEST_P(semaphore, timed_acquire_with_a_passed_deadline_does_not_suspend) {
-  run([&] {
-    heddle::semaphore permits(0);
-    const heddle::worker_counters& counters = heddle::current_worker()->counters();
-    const std::uint64_t switches = counters.fibers_run.load();
-    const std::uint64_t timers = counters.timers_armed.load();
-    EXPECT_FALSE(permits.try_acquire_for(0ns));
-    EXPECT_FALSE(permits.try_acquire_for(-1ns));
-    EXPECT_FALSE(permits.try_acquire_for(std::chrono::nanoseconds::min()));
-    EXPECT_FALSE(permits.try_acquire_for(std::chrono::hours::min()));
-    EXPECT_FALSE(permits.try_acquire_until(steady_clock::time_point::min()));
-    EXPECT_FALSE(permits.try_acquire_until(steady_clock::now()));
-    EXPECT_EQ(counters.fibers_run.load(), switches);
-    EXPECT_EQ(counters.timers_armed.load(), timers);
-  });
-}
-
-TEST_P(semaphore, timed_acquire_with_a_huge_deadline_waits_for_a_permit) {
-  heddle::semaphore permits(0);
-  heddle::semaphore asked(0);
-  constexpr int attempts = 5;
-  std::thread giver([&] {
-    for (int i = 0; i < attempts; ++i) {
-      asked.acquire();
-      permits.release();
-    }
-  });
-  run([&] {
-    const auto attempt = [&](heddle::deadline deadline) {
-      asked.release();
-      EXPECT_TRUE(permits.try_acquire_until(deadline));
-    };
-    attempt(std::chrono::nanoseconds::max());
-    attempt(std::chrono::hours::max());
-    attempt(std::chrono::duration<double>(1e300));
-    attempt(steady_clock::time_point::max());
-    attempt(heddle::deadline::never());
-  });
-  giver.join();
-}
-
-// brpc#866
-TEST_P(semaphore, short_waits_without_a_release_all_time_out) {
-  const int each = rounds(3'000, 1'000'000);
-  std::atomic<std::int64_t> timed_out{0};
-  run([&] {
-    heddle::semaphore never_released(0);
-    auto fibers = spawn_many(8, [&](int index) {
-      std::minstd_rand random(static_cast<unsigned>(index) + 1);
-      for (int i = 0; i < each; ++i)
-        if (!never_released.try_acquire_for(microseconds(random() % 51))) timed_out.fetch_add(1);
-    });
-    join_all(fibers);
-  });
-  EXPECT_EQ(timed_out.load(), 8LL * each);
-}
-
-TEST_P(semaphore, each_permit_goes_to_one_waiter_or_stays_when_waits_time_out) {
-  const int each = rounds(3'000, 300'000);
-  heddle::semaphore permits(0);
-  std::atomic<std::int64_t> acquired{0};
-  std::atomic<bool> done{false};
-  std::int64_t released = 0;
-  std::thread giver;
-  const auto attempts = [&](int index) {
-    std::minstd_rand random(static_cast<unsigned>(index) + 1);
-    for (int i = 0; i < each; ++i)
-      if (permits.try_acquire_for(microseconds(random() % 40))) acquired.fetch_add(1);
-  };
-  std::thread also_waiting;
-  run([&] {
-    giver = std::thread([&] {
-      std::minstd_rand random(7);
-      while (!done.load()) {
-        const std::uint64_t count = random() % 3;
-        permits.release(count);
-        released += static_cast<std::int64_t>(count);
-        std::this_thread::sleep_for(microseconds(random() % 20));
-      }
-    });
-    also_waiting = std::thread(attempts, 100);
-    auto fibers = spawn_many(8, attempts);
-    join_all(fibers);
-    done = true;
-  });
-  giver.join();
-  also_waiting.join();
-  std::int64_t left = 0;
-  while (permits.try_acquire()) ++left;
-  EXPECT_EQ(acquired.load() + left, released);
-  EXPECT_GT(acquired.load(), 0);
-}
-
 // boost fiber#327. A lost wake-up would last until the next event, that is for ever here; the bound
 // is wide enough for a busy machine in all but a few rounds.
 TEST_P(semaphore, wakes_an_idle_runtime_from_a_plain_thread) {
@@ -283,51 +173,6 @@ TEST_P(semaphore, wakes_an_idle_runtime_from_a_plain_thread) {
   });
   poster.join();
   EXPECT_LE(late, each / 100);
-}
-
-TEST_P(semaphore, may_be_destroyed_by_the_waiter_that_got_the_last_permit) {
-  run([&] {
-    heddle::semaphore requests(0);
-    std::atomic<heddle::semaphore*> current{nullptr};
-    const int each = rounds(20'000, 1'000'000);
-    auto giver = heddle::spawn([&] {
-      for (int i = 0; i < each; ++i) {
-        requests.acquire();
-        current.load()->release();
-      }
-    });
-    for (int i = 0; i < each; ++i) {
-      auto own = std::make_unique<heddle::semaphore>(0);
-      current = own.get();
-      requests.release();
-      own->acquire();
-    }
-    giver.join();
-  });
-}
-
-TEST_P(semaphore, may_be_destroyed_by_a_thread_that_got_the_last_permit) {
-  const int each = rounds(3'000, 500'000);
-  heddle::semaphore requests(0);
-  std::atomic<heddle::semaphore*> current{nullptr};
-  std::thread waiter([&] {
-    for (int i = 0; i < each; ++i) {
-      auto own = std::make_unique<heddle::semaphore>(0);
-      current = own.get();
-      requests.release();
-      if (i % 2 == 0)
-        own->acquire();
-      else
-        ASSERT_TRUE(own->try_acquire_for(1h));
-    }
-  });
-  run([&] {
-    for (int i = 0; i < each; ++i) {
-      requests.acquire();
-      current.load()->release();
-    }
-  });
-  waiter.join();
 }
 
 // tokio#2349
