@@ -232,10 +232,16 @@ TEST(pressure, one_client_that_floods_does_not_keep_others_from_their_answers) {
 
 TEST(pressure, so_it_is_with_as_many_floods_as_workers) { expect_answers_beside_a_flood(2); }
 
-TEST(pressure, a_fiber_that_does_not_yield_for_100_ms_delays_no_answer_of_another_worker) {
+TEST(pressure, a_fiber_that_does_not_yield_for_100_ms_delays_no_answer_much) {
   auto runtime = make_runtime(2);
-  std::chrono::nanoseconds longest{};
+  std::vector<double> answers;
   serve(*runtime, echo, [&](const endpoint& address) {
+    // Some of them belong to the worker that will be busy.
+    std::vector<peer> clients;
+    for (int i = 0; i < 8; ++i) {
+      clients.emplace_back(address);
+      EXPECT_EQ(clients.back().ask("first"), "first");
+    }
     std::atomic<bool> over{false};
     auto busy = runtime->spawn([&] {
       while (!over) {
@@ -243,11 +249,16 @@ TEST(pressure, a_fiber_that_does_not_yield_for_100_ms_delays_no_answer_of_anothe
         this_fiber::yield();
       }
     });
-    longest = slowest_answer(address, scaled(2000));
+    for (std::size_t i = 0; i < 200; ++i) {
+      answers.push_back(
+          milliseconds(time_of([&] { EXPECT_EQ(clients[i % 8].ask("hello"), "hello"); })));
+    }
     over = true;
     busy.join();
   });
-  EXPECT_LT(milliseconds(longest), 50.0 * leniency);
+  std::sort(answers.begin(), answers.end());
+  // Without help an answer would wait for 50 ms on average, the 20 slowest for more than 90 ms.
+  EXPECT_LT(answers[190], 50.0 * leniency) << "p95, ms";
 }
 
 // Field report 18: pistache#565.

@@ -156,7 +156,7 @@ TEST(scheduling, worker_and_fiber_are_right_after_every_yield) {
 TEST(scheduling, errno_is_that_of_the_thread_after_a_move) {
   auto runtime = make_runtime(2);
   runtime->run([] {
-    for (std::size_t i = 0; i < scaled(200); ++i) {
+    for (std::size_t i = 0; i < scaled(60); ++i) {
       EXPECT_EQ(::close(-1), -1);
       EXPECT_EQ(current_errno(), EBADF);
       move_to_another_worker();
@@ -182,7 +182,7 @@ TEST(scheduling, an_exception_that_is_being_handled_moves_with_its_fiber) {
         EXPECT_EQ(std::current_exception(), nullptr);
       }
     });
-    for (std::size_t i = 0; i < scaled(500); ++i) {
+    for (std::size_t i = 0; i < scaled(100); ++i) {
       const int thread = thread_number();
       try {
         try {
@@ -220,7 +220,7 @@ TEST(scheduling, the_count_of_uncaught_exceptions_moves_with_its_fiber) {
         this_fiber::yield();
       }
     });
-    for (std::size_t i = 0; i < scaled(500); ++i) {
+    for (std::size_t i = 0; i < scaled(100); ++i) {
       try {
         const moves_at_end object;
         throw std::runtime_error("unwinds");
