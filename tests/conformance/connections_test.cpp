@@ -120,6 +120,7 @@ TEST(connections, a_slow_reader_gets_4_MiB_and_then_the_end) {
     EXPECT_TRUE(received == data);
     EXPECT_EQ(client.receive(1), "");
     client.send("done");
+    client.close();
     // The end of this function stops the runtime, which would cancel the last read.
     EXPECT_TRUE(eventually([&] { return runtime->live_fibers() == 1; }));
   });
