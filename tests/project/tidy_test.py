@@ -10,7 +10,7 @@ import sys
 import unittest
 
 ROOT = pathlib.Path(sys.argv[1])
-MOST_LINES = 400  # 300 is the aim; this is where a file must be split
+MOST_LINES = 450  # 300 is the aim; this is where a file must be split
 MOST_COLUMNS = 100
 # Calls that block a thread, or keep thread-local state, where fibers run.
 BANNED = {
@@ -88,7 +88,8 @@ class Tidy(unittest.TestCase):
         text = "".join(path.read_text(encoding="utf-8") for path in
                        files("*.hpp", "*.cpp", "*.in", "meson.build", "*.py"))
         self.complain([str(path.relative_to(ROOT)) for path in files("*.hpp")
-                       if f"{path.name}" not in text and path.stem.replace("_", "-") not in text])
+                       if path.name not in text and path.stem.replace("_", "-") not in text
+                       and f"'{path.stem}'" not in text])
 
     def test_sources_are_formatted(self):
         tool = next((name for name in ("clang-format", "clang-format-14") if
