@@ -38,17 +38,16 @@ class runtime final : public runtime_base {
 
   std::string_view name() const noexcept override { return name_; }
 
-  void make_ready_from_outside(fiber& fiber) noexcept override {
-    scheduler_.push_from_outside(&fiber);
-    notify(nullptr);
-  }
-
   void cancel(file_reference file, direction which,
               const descriptor_side::closing& closing) noexcept override {
     pollers_.cancel(file, which, closing, current_worker());
   }
 
  protected:
+  void push_from_outside(fiber& fiber) noexcept override {
+    scheduler_.push_from_outside(&fiber);
+    notify(nullptr);
+  }
   void wake_all() noexcept override { pollers_.wake_all(); }
   void loop(unsigned index) noexcept override { workers_[index]->loop(); }
   worker& worker_at(unsigned index) noexcept override { return *workers_[index]; }

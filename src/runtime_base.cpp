@@ -3,6 +3,7 @@
 #include <system_error>
 #include <thread>
 
+#include <heddle/base/platform.hpp>
 #include <heddle/runtime_base.hpp>
 
 namespace heddle {
@@ -176,6 +177,9 @@ void runtime_base::run_workers() {
   if (!failure) loop(0);
   for (std::thread& thread : threads) thread.join();
   after_run();
+  // A plain thread that woke the last fiber may still be on its way out of this runtime.
+  backoff<native> wait;
+  while (outside_wakers_.load(std::memory_order_acquire) != 0) wait();
 
   // Without that limit, what is alive came from outside after the last fiber had ended: it belongs
   // to the next run.

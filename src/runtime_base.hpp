@@ -104,7 +104,13 @@ class runtime_base {
   fiber_pool& fibers() noexcept { return fibers_; }
   fiber& allocate_fiber_from_outside();
   /// Queues a fiber from a thread that is no worker of this runtime.
-  virtual void make_ready_from_outside(fiber& fiber) noexcept = 0;
+  void make_ready_from_outside(fiber& fiber) noexcept {
+    // Relaxed: until it is pushed, the fiber itself keeps the run from ending.
+    outside_wakers_.fetch_add(1, std::memory_order_relaxed);
+    push_from_outside(fiber);
+    // [outside] release -> acquire in run_workers: the caller has done with the runtime.
+    outside_wakers_.fetch_sub(1, std::memory_order_release);
+  }
   /// Ends what `closing` found under way on a direction of `file`.
   virtual void cancel(file_reference file, direction which,
                       const descriptor_side::closing& closing) noexcept = 0;
@@ -124,6 +130,9 @@ class runtime_base {
   /// now_ns() at which the drain ends; never_ns before a stop.
   std::uint64_t drain_end_ns() noexcept;
 
+  /// Pushes the fiber and wakes a worker for it. The fiber may have ended, and with it the run,
+  /// before this returns; run() waits for that.
+  virtual void push_from_outside(fiber& fiber) noexcept = 0;
   virtual void wake_all() noexcept = 0;
   virtual void loop(unsigned index) noexcept = 0;
   virtual worker& worker_at(unsigned index) noexcept = 0;
@@ -155,6 +164,7 @@ class runtime_base {
   // Relaxed: counts; the fibers themselves are handed over by the queues.
   std::atomic<std::uint64_t> outside_spawns_{0};
   std::atomic<std::uint64_t> outside_ids_{1};
+  std::atomic<unsigned> outside_wakers_{0};
   std::atomic<bool> stop_{false};
   std::atomic<bool> finished_{false};
   std::atomic<std::uint64_t> drain_end_ns_{never_ns};

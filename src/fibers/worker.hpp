@@ -201,7 +201,8 @@ class waiter {
     if (fiber_ != nullptr) {
       heddle::wake(*fiber_);
     } else {
-      woken_.store(1, std::memory_order_release);
+      // seq_cst: notify_one looks for sleepers after the store, which a release would not order.
+      woken_.store(1, std::memory_order_seq_cst);
       woken_.notify_one();
     }
   }
