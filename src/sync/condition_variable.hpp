@@ -98,12 +98,12 @@ std::cv_status basic_condition_variable<Platform, Parker>::wait_until_ns(lock_ty
                                                                          std::uint64_t at_ns) {
   HEDDLE_ASSERT(lock.owns_lock());
   if (Parker::passed(at_ns)) return std::cv_status::timeout;
-  mutex_type& mutex = *lock.mutex();
+  mutex_type& condition_mutex = *lock.mutex();
   place self;
-  const auto publish = [this, &self, &mutex]() noexcept {
+  const auto publish = [this, &self, &condition_mutex]() noexcept {
     // Once listed, this waiter may already run and end the frame of the captures; the mutex stays
     // until it has been unlocked here and locked there.
-    mutex_type& held = mutex;
+    mutex_type& held = condition_mutex;
     HEDDLE_ASSERT(held.owned_by(nullptr));  // or it seems to lock twice there
     {
       std::lock_guard guard(lock_);
@@ -124,7 +124,7 @@ std::cv_status basic_condition_variable<Platform, Parker>::wait_until_ns(lock_ty
     waiting_.remove(self);
     note_waiters();
   }
-  mutex.lock();
+  condition_mutex.lock();
   return notified ? std::cv_status::no_timeout : std::cv_status::timeout;
 }
 

@@ -18,8 +18,8 @@ namespace heddle {
 /// Counts permits; who finds none waits, a fiber suspended, a thread asleep. A released permit goes
 /// to the one who has waited longest, never past it.
 ///
-/// It may be destroyed as soon as nobody waits any more and the permit that a waiter got was the
-/// last one released: release touches it no more once a waiter that it served can run.
+/// Who takes the last permit that is released may destroy it: release touches it no more once its
+/// permits can be taken and those whom it served can run.
 ///
 /// Threads:  any.
 /// Progress: blocking; acquire and release that meet nobody are one atomic operation each, with the

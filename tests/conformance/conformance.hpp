@@ -16,6 +16,7 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
@@ -272,6 +273,18 @@ inline std::chrono::nanoseconds processor_time() {
 
 inline double milliseconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double, std::milli>(time).count();
+}
+
+/// 99 of 100 times lie below `limit`, and none is so long that no load of the machine explains it.
+inline void expect_nearly_all_below(std::chrono::nanoseconds limit,
+                                    std::vector<std::chrono::nanoseconds> times) {
+  ASSERT_FALSE(times.empty());
+  std::sort(times.begin(), times.end());
+  const std::size_t spared = std::max<std::size_t>(1, times.size() / 100);
+  EXPECT_LT(milliseconds(times[times.size() - 1 - spared]), milliseconds(limit) * leniency)
+      << "p99 of " << times.size() << " times, ms; longest " << milliseconds(times.back());
+  EXPECT_LT(milliseconds(times.back()), 2000.0 * leniency)
+      << "the longest of " << times.size() << " times, ms";
 }
 
 }  // namespace heddle::conformance

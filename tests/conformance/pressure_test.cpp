@@ -138,9 +138,13 @@ TEST(pressure, an_accept_with_a_deadline_ends_at_it_also_without_descriptors) {
       static_cast<void>(sleep_for(1s * leniency));
       runtime->request_stop();  // a deadline that is ignored fails the test, and does not hang it
     });
-    const few_descriptors none(0);
-    const auto time =
-        time_of([&] { EXPECT_TRUE(failed_with(listening.accept(120ms), std::errc::timed_out)); });
+    result<socket> accepted = std::errc::not_connected;
+    // Judged when there are descriptors again: UBSan needs some.
+    const auto time = time_of([&] {
+      const few_descriptors none(0);
+      accepted = listening.accept(120ms);
+    });
+    EXPECT_TRUE(failed_with(accepted, std::errc::timed_out));
     EXPECT_GE(time, 120ms);
     EXPECT_LT(milliseconds(time), 500.0 * leniency);
     runtime->request_stop();
@@ -152,9 +156,13 @@ TEST(pressure, a_connect_without_descriptors_says_so) {
   auto runtime = make_runtime(1);
   runtime->run([&] {
     listener listening = listen_on_loopback();
-    const few_descriptors none(0);
-    EXPECT_TRUE(failed_with(socket::connect(listening.local_endpoint().value()),
-                            std::errc::too_many_files_open));
+    const endpoint address = listening.local_endpoint().value();
+    result<socket> connected = std::errc::not_connected;
+    {
+      const few_descriptors none(0);
+      connected = socket::connect(address);
+    }
+    EXPECT_TRUE(failed_with(connected, std::errc::too_many_files_open));
   });
 }
 
@@ -186,18 +194,9 @@ TEST(pressure, a_thousand_descriptors_ready_at_once_are_all_answered) {
   }
 }
 
-/// The slowest of `count` round trips of one client.
-std::chrono::nanoseconds slowest_answer(const endpoint& address, std::size_t count) {
-  peer client(address);
-  std::chrono::nanoseconds longest{};
-  for (std::size_t i = 0; i < count; ++i)
-    longest = std::max(longest, time_of([&] { EXPECT_EQ(client.ask("hello"), "hello"); }));
-  return longest;
-}
-
 void expect_answers_beside_a_flood(unsigned workers) {
   auto runtime = make_runtime(workers);
-  std::chrono::nanoseconds longest{};
+  std::vector<std::chrono::nanoseconds> answers;
   const auto serve_one = [](socket client) {
     const std::string first = read_exactly(client, 5);
     if (first != "flood") {
@@ -220,10 +219,12 @@ void expect_answers_beside_a_flood(unsigned workers) {
       });
     }
     std::this_thread::sleep_for(50ms);  // the floods are under way
-    longest = slowest_answer(address, 50);
+    peer client(address);
+    for (int i = 0; i < 100; ++i)
+      answers.push_back(time_of([&] { EXPECT_EQ(client.ask("hello"), "hello"); }));
     over = true;
   });
-  EXPECT_LT(milliseconds(longest), 250.0 * leniency) << workers << " workers";
+  expect_nearly_all_below(100ms, answers);
 }
 
 TEST(pressure, one_client_that_floods_does_not_keep_others_from_their_answers) {
