@@ -11,7 +11,6 @@ import os
 import pathlib
 import resource
 import select
-import signal
 import socket
 import struct
 import subprocess
@@ -20,100 +19,12 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-RESPONSE = b"HTTP/1.1 200 OK\nContent-Length: 12\n\nHello world!"
-REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+import refusals
+from peer_server import REQUEST, RESPONSE, WAIT_S, ask, receive, receive_all, serving
+
 MANIFESTS = pathlib.Path(__file__).resolve().parents[2] / "servers" / "peers"
-WAIT_S = 10  # for what should happen at once, on a busy machine
 LIMIT_S = 5  # on each read and each write of hello-timeout
 LATE_S = 4  # how much later than the limit a busy machine may act on it
-
-
-class Server:
-    """A running binary on a port that the system chose."""
-
-    def __init__(self, binary, workers):
-        self.process = subprocess.Popen([binary, "127.0.0.1", "0", str(workers)],
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE)
-        readable, _, _ = select.select([self.process.stdout], [], [], WAIT_S)
-        line = self.process.stdout.readline().decode() if readable else ""
-        prefix = "listening on 127.0.0.1:"
-        if not line.startswith(prefix):
-            self.kill()
-            raise AssertionError(f"printed {line!r} instead of '{prefix}PORT'")
-        self.port = int(line[len(prefix):])
-
-    def connect(self, receive_buffer_bytes=None):
-        client = socket.socket()
-        client.settimeout(WAIT_S)
-        if receive_buffer_bytes:
-            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
-        client.connect(("127.0.0.1", self.port))
-        return client
-
-    def cpu_s(self):
-        status = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text()
-        fields = status.rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    def stop(self):
-        """Every server of every check must end like this, having printed nothing more."""
-        self.process.send_signal(signal.SIGTERM)
-        out, err = self.process.communicate(timeout=WAIT_S)
-        assert (self.process.returncode, out, err) == (0, b"", b""), \
-            f"after SIGTERM: status {self.process.returncode}, printed {out!r} {err!r}"
-
-    def kill(self):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.communicate(timeout=WAIT_S)
-
-
-@contextlib.contextmanager
-def serving(binary, workers=2):
-    server = Server(binary, workers)
-    try:
-        yield server
-        server.stop()
-    finally:
-        server.kill()
-
-
-def receive(client, count=len(RESPONSE)):
-    received = b""
-    while len(received) < count:
-        part = client.recv(count - len(received))
-        assert part, f"closed after {received!r}"
-        received += part
-    return received
-
-
-def receive_all(client):
-    received = bytearray()
-    while part := client.recv(1 << 16):
-        received += part
-    return bytes(received)
-
-
-def ask(client, request=REQUEST):
-    client.sendall(request)
-    answer = receive(client)
-    assert answer == RESPONSE, f"answered {answer!r}"
-
-
-def run_to_end(binary, arguments):
-    return subprocess.run([binary, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
-                          timeout=WAIT_S)
-
-
-def assert_refused(binary, arguments, status, words):
-    result = run_to_end(binary, arguments)
-    message = result.stderr.decode()
-    assert result.returncode == status, f"{arguments}: status {result.returncode}, {message!r}"
-    assert result.stdout == b"", f"{arguments}: printed {result.stdout!r}"
-    assert message.endswith("\n") and message.count("\n") == 1, f"{arguments}: {message!r}"
-    for word in words:
-        assert word in message, f"{arguments}: no {word!r} in {message!r}"
 
 
 def answers_exact_bytes(binary):
@@ -233,43 +144,6 @@ def stops_with_open_connections(binary):
         server.stop()
 
 
-def refuses_bad_port(binary):
-    for port in ("http", "65536", "-1", "80x", "", " 80", "1\n2"):
-        assert_refused(binary, ["127.0.0.1", port, "1"], 2, ["PORT", "0 to 65535"])
-
-
-def refuses_bad_workers(binary):
-    for workers in ("0", "-2", "two", "1025", "1.5", "99999999999999999999"):
-        assert_refused(binary, ["127.0.0.1", "0", workers], 2, ["WORKERS", "1 to 1024"])
-
-
-def refuses_bad_host(binary):
-    for host in ("localhost", "300.0.0.1", "127.1", ""):
-        assert_refused(binary, [host, "0", "1"], 2, ["HOST", "127.0.0.1 or ::1"])
-
-
-def refuses_missing_arguments(binary):
-    assert_refused(binary, [], 2, ["HOST PORT WORKERS"])
-    assert_refused(binary, ["127.0.0.1"], 2, ["PORT"])
-    assert_refused(binary, ["127.0.0.1", "0"], 2, ["WORKERS"])
-
-
-def refuses_unknown_arguments(binary):
-    assert_refused(binary, ["--bogus", "127.0.0.1", "0", "1"], 2, ["--bogus", "usage"])
-    assert_refused(binary, ["127.0.0.1", "0", "1", "-v"], 2, ["-v", "usage"])
-    assert_refused(binary, ["127.0.0.1", "0", "1", "extra"], 2, ["extra", "usage"])
-
-
-def refuses_used_port(binary):
-    with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
-        other.listen()
-        port = str(other.getsockname()[1])
-        assert_refused(binary, ["127.0.0.1", port, "2"], 1, ["127.0.0.1:" + port, "in use"])
-    with serving(binary) as server:
-        assert_refused(binary, ["127.0.0.1", str(server.port), "2"], 1, ["in use"])
-
-
 def restarts_on_same_port(binary):
     with serving(binary) as first, first.connect() as client:
         ask(client)
@@ -314,11 +188,17 @@ def closes_stalled_connection(binary):
     with serving(binary) as server:
         client, _ = stall(server)
         with client:
-            started_s = time.monotonic() - 0.3  # the stall was seen that much later
-            closed = select.poll()
-            closed.register(client, 0)  # only an error or a hang-up is awaited
-            assert closed.poll((LIMIT_S + LATE_S) * 1000), "still open"
-            assert_about_limit(time.monotonic() - started_s)
+            stalled_s = time.monotonic() - 0.3  # the stall was seen that much later
+            ready = select.poll()
+            ready.register(client, select.POLLOUT)
+            # A server that was only slow takes more: it is given more, so that data which it has not
+            # read make its close visible as a reset.
+            while (found := ready.poll((LIMIT_S + LATE_S) * 1000)) and found[0][1] == select.POLLOUT:
+                with contextlib.suppress(ConnectionResetError):  # closed just now: the next look says so
+                    client.send(b"x" * (1 << 16), socket.MSG_DONTWAIT)
+                    stalled_s = time.monotonic()
+            assert found, "still open"
+            assert_about_limit(time.monotonic() - stalled_s)
             with server.connect() as other:
                 ask(other)
 
@@ -363,12 +243,7 @@ QUICK = [
     ("neither spins nor stays deaf when descriptors run out", rests_without_descriptors),
     ("ends with status 0 on SIGTERM while connections are open", stops_with_open_connections),
     ("starts again at once on the port it had", restarts_on_same_port),
-    ("refuses a bad port in one line, status 2", refuses_bad_port),
-    ("refuses a bad number of workers in one line, status 2", refuses_bad_workers),
-    ("refuses a bad host in one line, status 2", refuses_bad_host),
-    ("refuses missing arguments in one line, status 2", refuses_missing_arguments),
-    ("refuses unknown arguments in one line, status 2", refuses_unknown_arguments),
-    ("refuses a port in use in one line, status 1", refuses_used_port),
+    *refusals.CHECKS,
 ]
 SLOW = {
     False: [("keeps an idle connection", keeps_idle_connection)],

@@ -10,7 +10,7 @@ import sys
 import unittest
 
 ROOT = pathlib.Path(sys.argv[1])
-MOST_LINES = 450  # 300 is the aim; this is where a file must be split
+MOST_LINES = 350  # 300 is the aim; this is where a file must be split
 MOST_COLUMNS = 100
 # Calls that block a thread, or keep thread-local state, where fibers run.
 BANNED = {
