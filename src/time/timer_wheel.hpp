@@ -38,7 +38,7 @@ struct timer : timer_links {
 /// Source:     Varghese and Lauck 1987, scheme 7; the level is found as in Tokio's wheel.
 /// Threads:    one at a time; the caller holds a lock.
 /// Complexity: insert and remove constant. advance visits occupied slots only, and moves a timer at
-///             most once a level in all. Nothing allocates.
+///             most once a level in all; one call handles a bounded number. Nothing allocates.
 /// Precision:  a deadline is rounded up to a tick of 8.192 us; no timer fires before its deadline.
 ///
 /// Read a tick number in base 64: one level a digit, one slot a value of it. A timer stands at the
@@ -91,32 +91,35 @@ class timer_wheel {
     return start_ns(alone ? due_tick(static_cast<const timer&>(*list.next)) : start_tick(slot));
   }
 
-  /// Takes out each timer whose tick has come and calls `on_expired(timer&)`, which may destroy the
+  /// Takes out timers whose tick has come and calls `on_expired(timer&)`, which may destroy the
   /// timer, insert and remove any, and must neither throw nor advance. Overdue timers come first,
   /// then the order is that of ticks, and of insertion within a tick. Returns the number of calls.
-  /// An earlier time than before counts as no change.
+  /// An earlier time than before counts as no change. So that the caller's lock is never held for
+  /// long, a call takes out or moves `most_timers` (1 or more) at most; the next one goes on, and
+  /// next_deadline_ns asks for it at once.
   template <class F>
-  std::size_t advance(std::uint64_t now_ns, F&& on_expired) {
+  std::size_t advance(std::uint64_t now_ns, F&& on_expired, std::size_t most_timers = 1024) {
     now_ns_ = std::max(now_ns_, now_ns);
     const std::uint64_t now_tick = last_tick_until(now_ns_);
+    std::size_t left = most_timers;
     std::size_t count = 0;
     // A callback may add to the overdue list; those wait for the next advance.
-    if (has_timers(overdue)) {
-      move_all(overdue, firing);
-      count += fire_all(firing, on_expired);
-    }
-    for (std::size_t slot = first_slot(); slot != none; slot = first_slot()) {
-      const std::uint64_t start = start_tick(slot);
-      if (start > now_tick) break;
-      position_ = start;
+    if (!has_timers(firing) && has_timers(overdue)) move_all(overdue, firing);
+    count += fire_all(firing, left, on_expired);
+    while (left > 0) {
+      const std::size_t slot = first_slot();
+      if (slot == none || start_tick(slot) > now_tick) {
+        position_ = now_tick;
+        break;
+      }
+      position_ = start_tick(slot);
       // A callback cannot add to the slot that fires: what it inserts is overdue or due later. A
       // slot is spread without callbacks, or a new timer would pass an older one of the same tick.
       if (slot < slots)
-        count += fire_all(slot, on_expired);
+        count += fire_all(slot, left, on_expired);
       else
-        spread(slot);
+        spread(slot, left);
     }
-    position_ = now_tick;
     return count;
   }
 
@@ -173,6 +176,7 @@ class timer_wheel {
   }
 
   std::size_t first_slot() const {
+    if (spreading_ != none && has_timers(spreading_)) return spreading_;
     for (std::size_t level = 0; level != levels; ++level)
       if (const std::uint64_t bits = occupied_[level])
         return level * slots + static_cast<std::size_t>(std::countr_zero(bits));
@@ -217,9 +221,9 @@ class timer_wheel {
   }
 
   template <class F>
-  std::size_t fire_all(std::size_t list, F& on_expired) {
+  std::size_t fire_all(std::size_t list, std::size_t& left, F& on_expired) {
     std::size_t count = 0;
-    for (; has_timers(list); ++count) {
+    for (; left > 0 && has_timers(list); --left, ++count) {
       timer& first = static_cast<timer&>(*lists_[list].next);
       unlink(first);
       --size_;
@@ -229,16 +233,18 @@ class timer_wheel {
   }
 
   /// Moves the timers of a slot at whose start the position stands to lower levels.
-  void spread(std::size_t slot) {
-    while (has_timers(slot)) {
+  void spread(std::size_t slot, std::size_t& left) {
+    for (; left > 0 && has_timers(slot); --left) {
       timer& first = static_cast<timer&>(*lists_[slot].next);
       unlink(first);
       link(first, slot_of(due_tick(first)));
     }
+    spreading_ = has_timers(slot) ? slot : none;
   }
 
   std::uint64_t now_ns_;    // of the latest advance
-  std::uint64_t position_;  // a tick: that of now_ns_, or behind it while advance works
+  std::uint64_t position_;  // a tick: that of now_ns_, or behind it while timers wait to be fired
+  std::size_t spreading_ = none;  // the slot that the latest advance left half spread, if any
   std::size_t size_ = 0;
   std::array<std::uint64_t, levels + 1> occupied_{};  // a bit a list: set while it has timers
   std::array<timer_links, none> lists_;

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <type_traits>
 #include <vector>
 
@@ -133,6 +134,39 @@ TEST(timer_wheel, fires_in_order_of_ticks_and_of_insertion_within_one_across_a_h
     return left->deadline_ns != right->deadline_ns ? left->deadline_ns < right->deadline_ns
                                                    : left < right;
   }));
+}
+
+TEST(timer_wheel, handles_no_more_timers_in_one_call_than_it_may_and_loses_none) {
+  std::mt19937_64 random(5);
+  for (std::size_t most : {1U, 2U, 7U}) {
+    timer_wheel wheel(0);
+    const auto timers = std::make_unique<timer[]>(400);
+    std::vector<timer*> expected;
+    std::vector<timer*> fired;
+    std::uint64_t now_ns = 0;
+    for (std::size_t i = 0; i != 400; ++i) {
+      // Far ahead, so that slots are spread; some at once, while older ones wait to be fired.
+      wheel.insert(timers[i], now_ns + random() % (i % 3 == 0 ? 100 : 100'000) * tick_ns);
+      if (i % 5 == 0) wheel.remove(timers[random() % (i + 1)]);
+      if (i % 40 == 39) now_ns += 70'000 * tick_ns;
+      const std::size_t before = fired.size();
+      const auto note = [&](timer& one) { fired.push_back(&one); };
+      EXPECT_EQ(wheel.advance(now_ns, note, most), fired.size() - before);
+      EXPECT_LE(fired.size() - before, most);
+    }
+    const std::size_t early = fired.size();
+    for (std::size_t i = 0; i != 400; ++i)
+      if (timers[i].armed()) expected.push_back(&timers[i]);
+    while (wheel.next_deadline_ns() != never_ns) {
+      wheel.advance(
+          last_ns, [&](timer& one) { fired.push_back(&one); }, most);
+    }
+    fired.erase(fired.begin(), fired.begin() + static_cast<std::ptrdiff_t>(early));
+    EXPECT_EQ(std::set<timer*>(fired.begin(), fired.end()),
+              std::set<timer*>(expected.begin(), expected.end()));
+    EXPECT_EQ(fired.size(), expected.size());
+    EXPECT_EQ(wheel.size(), 0U);
+  }
 }
 
 TEST(timer_wheel, lets_a_callback_insert_again_without_an_endless_advance) {
