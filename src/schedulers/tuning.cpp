@@ -8,10 +8,68 @@
 
 namespace heddle {
 
+namespace {
+
+/// Policies of other schedulers, as near as these values come to them; docs/tuning.md has the
+/// sources.
+tuning like_go() {
+  tuning values;
+  values.poll_interval_fibers = 1000000;  // polls when idle, or from its monitor thread
+  values.poll_interval_us = 10000;
+  values.overflow_interval_fibers = 61;
+  values.steal_rounds = 4;
+  values.wake_after_fibers = 0;
+  values.lifo_slot = 1;
+  values.lifo_slot_most_in_row = 1000;  // bounded by the time slice only
+  values.harvest_events = 128;
+  return values;
+}
+
+tuning like_tokio() {
+  tuning values;
+  values.poll_interval_fibers = 61;
+  values.poll_interval_us = 1000000;  // counts tasks only
+  values.overflow_interval_fibers = 31;
+  values.steal_rounds = 1;
+  values.wake_after_fibers = 0;
+  values.lifo_slot = 1;
+  values.lifo_slot_most_in_row = 3;
+  values.harvest_events = 1024;
+  return values;
+}
+
+tuning like_libfev() {
+  tuning values;
+  values.poll_interval_us = 1000000;  // polls each time the fibers seen at the last poll have run
+  values.steal_rounds = 1;
+  values.most_searchers_percent = 100;
+  values.wake_after_fibers = 0;
+  values.harvest_events = 64;
+  return values;
+}
+
+struct named_preset {
+  std::string_view name;
+  tuning (*values)();
+};
+
+constexpr std::array presets = {
+    named_preset{"heddle", [] { return tuning(); }},
+    named_preset{"go", like_go},
+    named_preset{"tokio", like_tokio},
+    named_preset{"libfev", like_libfev},
+};
+
+}  // namespace
+
 tuning tuning::preset(std::string_view name) {
-  if (name == "heddle") return {};
+  std::string known;
+  for (const named_preset& one : presets) {
+    if (name == one.name) return one.values();
+    known += (known.empty() ? "" : ", ") + std::string(one.name);
+  }
   throw std::invalid_argument("tuning preset '" + std::string(name) +
-                              "' is unknown; there is: heddle");
+                              "' is unknown; there are: " + known);
 }
 
 void tuning::set(std::string_view assignment) {

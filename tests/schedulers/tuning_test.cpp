@@ -52,7 +52,17 @@ TEST(tuning, presets_are_named) {
   values.set("steal_rounds=9");
   values.set("preset=heddle");
   EXPECT_EQ(values.steal_rounds, tuning().steal_rounds);
-  EXPECT_NE(refusal("preset=none").find("heddle"), std::string::npos);
+  EXPECT_NE(refusal("preset=none").find("heddle, go, tokio, libfev"), std::string::npos);
+}
+
+TEST(tuning, presets_hold_allowed_values) {
+  for (const char* name : {"heddle", "go", "tokio", "libfev"}) {
+    const tuning values = tuning::preset(name);
+    for (const tuning_field& field : tuning_fields) {
+      EXPECT_GE(values.*field.value, field.least) << name << " " << field.name;
+      EXPECT_LE(values.*field.value, field.most) << name << " " << field.name;
+    }
+  }
 }
 
 }  // namespace
