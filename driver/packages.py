@@ -21,7 +21,7 @@ PACKAGES = {
         "libcli11-dev", "libfmt-dev", "nlohmann-json3-dev", "libboost1.81-dev",
         "libboost-context1.81-dev", "libboost-fiber1.81-dev", "libconcurrentqueue-dev",
         "liburing-dev", "libuv1-dev", "wrk", "apache2-utils"),
-    "test": ("strace", "gdb"),
+    "test": ("gdb", "strace", "valgrind"),
     "clang": ("clang", "libclang-rt-14-dev"),
 }
 

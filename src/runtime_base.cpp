@@ -21,6 +21,7 @@ runtime_options checked(runtime_options options) {
 }
 
 void entry_of_fiber(boost::context::detail::transfer_t transfer) {
+  context::mark_outermost_frame();
   fiber& self = *current_worker()->running();
   context::entered(transfer, self.flow);
   self.run(self);

@@ -61,6 +61,16 @@ class context {
     after_switch(self);
   }
 
+  /// First statement of an entry point: who unwinds the stack, a debugger above all, ends here.
+  /// Below lies only what made the context.
+  [[gnu::always_inline]] static void mark_outermost_frame() noexcept {
+#if defined(__x86_64__)
+    asm volatile(".cfi_undefined rip");
+#elif defined(__aarch64__)
+    asm volatile(".cfi_undefined x30");
+#endif
+  }
+
   /// Frees what a sanitizer keeps for a flow that has finished.
   void destroy() noexcept {
 #if defined(HEDDLE_TSAN)

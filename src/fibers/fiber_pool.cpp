@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <heddle/base/opaque.hpp>
+#include <heddle/base/valgrind.hpp>
 #include <heddle/fibers/fiber_pool.hpp>
 
 #if defined(HEDDLE_ASAN)
@@ -109,6 +110,7 @@ fiber* fiber_pool::carve() {
   guard(bottom);
   fiber* block = new (block_of(slab, slab.used)) fiber;
   block->stack_bottom = bottom + page_bytes();
+  register_stack(block->stack_bottom, usable_bytes(*block));
   ++slab.used;
   return block;
 }
