@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <heddle/base/kernel_handover.hpp>
 #include <heddle/base/unique_fd.hpp>
 #include <heddle/fibers/worker.hpp>
 #include <heddle/pollers/kernel.hpp>
@@ -173,6 +174,7 @@ class basic_epoll {
       }
       const file_reference file(tag);
       descriptor& target = file.target();
+      got_from_kernel(&target);
       if (file.generation() != target.generation()) continue;  // a late event of an earlier file
       constexpr std::uint32_t ends = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
       if ((what & ends) != 0) target.hung_up.store(true, std::memory_order_release);
@@ -213,6 +215,7 @@ class basic_epoll {
   static int watch(group& shared, worker& self, descriptor& target) noexcept {
     if (target.watched_by.load(std::memory_order_relaxed) == &shared) return 0;
     self.counters().syscalls_control.add();
+    given_to_kernel(&target);
     const int answer = Kernel::epoll_add(shared.parts_[self.index()]->epoll.get(), target.fd(),
                                          EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
                                          file_reference(target, target.generation()).tag());
