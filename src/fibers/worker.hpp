@@ -166,6 +166,23 @@ class worker {
   timer_wheel timers_{now_ns()};  // guarded by timers_lock_
 };
 
+inline void worker::run_fiber(fiber& next) noexcept {
+  for (fiber* at = &next; at != nullptr;) {
+    counters_.fibers_run.add();
+    running_ = at;
+    resume_next_ = nullptr;
+    calls_in_turn_ = 0;
+    *exceptions_of_thread_ = at->exceptions;
+    context::switch_to(loop_, at->flow);
+    // The fiber is suspended, but nobody else knows it before after_switch_ has run.
+    at->exceptions = *exceptions_of_thread_;
+    *exceptions_of_thread_ = {};
+    running_ = nullptr;
+    after_switch_(*this, *at, after_switch_argument_);
+    at = resume_next_;
+  }
+}
+
 /// The worker of the calling thread; nullptr on other threads. Never keep it across a suspension.
 HEDDLE_OPAQUE worker* current_worker() noexcept;
 
