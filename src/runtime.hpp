@@ -40,7 +40,9 @@ class runtime final : public runtime_base {
 
   void cancel(file_reference file, direction which,
               const descriptor_side::closing& closing) noexcept override {
-    pollers_.cancel(file, which, closing, current_worker());
+    worker* const current = current_worker();
+    const bool is_ours = current != nullptr && &current->runtime() == this;
+    pollers_.cancel(file, which, closing, is_ours ? current : nullptr);
   }
 
  protected:

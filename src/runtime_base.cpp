@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <mutex>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -18,6 +19,14 @@ runtime_options checked(runtime_options options) {
                                 " workers are not allowed; 1 to " + std::to_string(most_workers));
   }
   return options;
+}
+
+/// Held by whoever closes a direction with an operation under way, from the moment that it finds
+/// it: the fiber of that operation, and with it the runtime, may end at once. run() passes here
+/// before it returns.
+std::mutex& closers_lock() noexcept {
+  static std::mutex lock;
+  return lock;
 }
 
 void entry_of_fiber(boost::context::detail::transfer_t transfer) {
@@ -164,6 +173,15 @@ void runtime_base::give_up_run() noexcept {
   running_.store(false);
 }
 
+bool runtime_base::close_under_way(file_reference file, direction which) noexcept {
+  std::lock_guard guard(closers_lock());
+  descriptor& target = file.target();
+  const descriptor_side::closing found = target.side(which).close(file.generation());
+  // An operation is under way: its end releases the direction.
+  if (!found.released) target.user.load(std::memory_order_relaxed)->cancel(file, which, found);
+  return !found.released;
+}
+
 void runtime_base::run_workers() {
   std::vector<std::thread> threads;
   std::exception_ptr failure;
@@ -181,6 +199,9 @@ void runtime_base::run_workers() {
   // A plain thread that woke the last fiber may still be on its way out of this runtime.
   backoff<native> wait;
   while (outside_wakers_.load(std::memory_order_acquire) != 0) wait();
+  // Likewise one that closed what the last fiber used.
+  closers_lock().lock();
+  closers_lock().unlock();
 
   // Without that limit, what is alive came from outside after the last fiber had ended: it belongs
   // to the next run.

@@ -111,6 +111,10 @@ class runtime_base {
     // [outside] release -> acquire in run_workers: the caller has done with the runtime.
     outside_wakers_.fetch_sub(1, std::memory_order_release);
   }
+  /// Closes a direction of `file` on which an operation seems to be under way, and asks its runtime
+  /// to end it. False: it has ended by itself, and the caller must release the direction.
+  /// Threads: any, also those of other runtimes.
+  static bool close_under_way(file_reference file, direction which) noexcept;
   /// Ends what `closing` found under way on a direction of `file`.
   virtual void cancel(file_reference file, direction which,
                       const descriptor_side::closing& closing) noexcept = 0;

@@ -104,13 +104,9 @@ result<void> stream_base::close() noexcept {
   if (!closed) return std::errc::bad_file_descriptor;
   descriptor& target = closed.target();
   for (const direction which : {direction::read, direction::write}) {
-    const descriptor_side::closing found = target.side(which).close(closed.generation());
-    if (found.released) {
+    descriptor_side& side = target.side(which);
+    if (side.close_unused(closed.generation()) || !runtime_base::close_under_way(closed, which))
       target.release();
-    } else {
-      // An operation is under way; its end releases the direction.
-      target.user.load(std::memory_order_relaxed)->cancel(closed, which, found);
-    }
   }
   return {};
 }

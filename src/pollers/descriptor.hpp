@@ -114,6 +114,14 @@ class descriptor_side {
     unsigned home = 0;             ///< the worker whose ring holds it, if a ring does
   };
 
+  /// Closes the direction if no operation is under way. True: the caller must release it.
+  bool close_unused(std::uint16_t generation) noexcept {
+    std::uintptr_t seen = word_.load(std::memory_order_acquire);
+    while ((seen & plain) != 0 && (seen & busy) == 0)
+      if (exchange_if(seen, of(generation, closed))) return true;
+    return false;
+  }
+
   /// Closes the direction; once.
   closing close(std::uint16_t generation) noexcept {
     std::uintptr_t seen = word_.load(std::memory_order_acquire);
