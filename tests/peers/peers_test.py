@@ -188,7 +188,7 @@ def closes_stalled_connection(binary):
     with serving(binary) as server:
         client, _ = stall(server)
         with client:
-            stalled_s = time.monotonic() - 0.3  # the stall was seen that much later
+            stalled_s = sent_s = time.monotonic() - 0.3  # the stall was seen that much later
             ready = select.poll()
             ready.register(client, select.POLLOUT)
             # A server that was only slow takes more: it is given more, so that data which it has not
@@ -196,9 +196,11 @@ def closes_stalled_connection(binary):
             while (found := ready.poll((LIMIT_S + LATE_S) * 1000)) and found[0][1] == select.POLLOUT:
                 with contextlib.suppress(ConnectionResetError):  # closed just now: the next look says so
                     client.send(b"x" * (1 << 16), socket.MSG_DONTWAIT)
-                    stalled_s = time.monotonic()
+                    sent_s = time.monotonic()
             assert found, "still open"
-            assert_about_limit(time.monotonic() - stalled_s)
+            closed_s = time.monotonic()
+            assert closed_s - stalled_s > LIMIT_S - 0.3, f"closed {closed_s - stalled_s:.2f} s after the stall"
+            assert closed_s - sent_s < LIMIT_S + LATE_S, f"closed {closed_s - sent_s:.2f} s after the last byte"
             with server.connect() as other:
                 ask(other)
 
