@@ -43,9 +43,8 @@ struct moodycamel {
       .order = queue_order::fifo_per_producer,
       .empty = truth::spurious,
       .allocates = true,
+      .native_only = true,
   };
-  /// The queue runs on the platform `native` only.
-  static constexpr bool native_only = true;
 
   template <class T, class Platform>
   class type;

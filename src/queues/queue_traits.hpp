@@ -47,10 +47,19 @@ struct queue_traits {
   std::size_t largest_capacity = 0;   ///< slots; 0 when unbounded
   std::size_t default_capacity = 0;   ///< slots; 0 when unbounded
   bool power_of_two_capacity = false;
-  bool allocates = false;  ///< try_push may allocate
+  bool exact_capacity = true;  ///< false: may be full below capacity(), but not when it is empty
+  bool allocates = false;      ///< try_push may allocate
   element_kind element = element_kind::word;
   bool steals_half = false;          ///< has steal_half_into
-  bool every_item_stealable = true;  ///< each pushed item can be stolen at once
+  bool every_item_stealable = true;  ///< each pushed item can be stolen at once; else `publishing`
+  bool native_only = false;          ///< has atomics of its own, so runs on `native` only
+};
+
+/// Whether `Platform` explores interleavings. There, what grows by segments or blocks uses tiny
+/// ones, so that a client of a few operations meets their edges.
+template <class Platform>
+inline constexpr bool explored = requires {
+  requires Platform::explored;
 };
 
 /// Base of an element of an intrusive queue. The link belongs to the queue while the item is
@@ -120,6 +129,32 @@ concept run_queue = requires(Queue& queue, const Queue& constant, typename Queue
   { constant.maybe_nonempty() } -> std::same_as<bool>;
   { constant.approximate_size() } -> std::same_as<std::size_t>;
   { constant.capacity() } -> std::same_as<std::size_t>;
+};
+
+/// A queue whose thieves have an operation of their own, since try_pop is the owner's: it takes an
+/// item from the thieves' end. Threads: any.
+template <class Queue, class T>
+concept stealable = requires(Queue& queue, typename Queue::handle& handle) {
+  { queue.try_steal(handle) } -> std::same_as<pop_result<T>>;
+};
+
+/// What a thief does: try_steal, where there is one, else try_pop.
+template <class Queue>
+auto steal_from(Queue& queue, typename Queue::handle& handle) {
+  if constexpr (requires { queue.try_steal(handle); }) {
+    return queue.try_steal(handle);
+  } else {
+    return queue.try_pop(handle);
+  }
+}
+
+/// A queue whose owner keeps items where thieves cannot take them: `every_item_stealable` is false.
+template <class Queue>
+concept publishing = requires(Queue& queue, const Queue& constant, typename Queue::handle& handle) {
+  /// Owner only: lets thieves take what they could not. True: something is now there for them.
+  { queue.publish_hidden(handle) } -> std::same_as<bool>;
+  /// false: there was nothing that a thief could have taken.
+  { constant.maybe_stealable() } -> std::same_as<bool>;
 };
 
 /// A queue whose thieves take up to half of the items in one step. `thief` must be of the same

@@ -123,18 +123,12 @@ struct subject_names {
   }
 };
 
-/// Some queues bring their own atomics and say so.
-template <class Tag>
-inline constexpr bool native_only = requires {
-  requires Tag::native_only;
-};
-
 /// Lists of subjects; empty unless `Applies`.
 template <bool Applies>
 using on_native = std::conditional_t<Applies, testing::Types<subject<native>>, testing::Types<>>;
 template <bool Applies>
 using on_all_platforms =
-    std::conditional_t<Applies && !native_only<queue_under_test>,
+    std::conditional_t<Applies && !traits.native_only,
                        testing::Types<subject<native>, subject<yielding>>, on_native<Applies>>;
 
 /// Capacities to test: 0, which no unbounded queue looks at, or the smallest, small and usual ones.
