@@ -3,14 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <latch>
 #include <limits>
-#include <mutex>
-#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -36,13 +31,16 @@ struct testing::internal::ProxyTypeList<> {
 namespace heddle::queue_test {
 
 inline constexpr queue_traits traits = queue_under_test::traits;
+/// The one who pushes pops too.
 inline constexpr bool owner_pops = traits.push == role::owner;
-/// Whether the items that one consumer takes from one producer come in the producer's order.
-inline constexpr bool ordered =
-    traits.order == queue_order::fifo || traits.order == queue_order::fifo_per_producer;
-
-static_assert(traits.pop == role::any || traits.pop == role::one,
-              "run_queue has no operation for the thieves of a queue that only its owner pops");
+/// try_pop is the owner's; the others have try_steal.
+inline constexpr bool only_owner_pops = traits.pop == role::owner;
+/// Whether try_pop takes the item that was pushed last.
+inline constexpr bool pops_newest = traits.order == queue_order::lifo_owner_fifo_thief;
+/// Whether the items that one consumer, or one thief, takes from one producer come in the
+/// producer's order.
+inline constexpr bool ordered = traits.order == queue_order::fifo ||
+                                traits.order == queue_order::fifo_per_producer || pops_newest;
 
 /// By how much a sanitizer slows a run down, so that each binary takes about the same time.
 #if defined(HEDDLE_TSAN)
@@ -156,177 +154,5 @@ inline std::string describe(const queue_options& options) {
   return "capacity " + std::to_string(options.capacity_slots) + ", first index " +
          std::to_string(options.first_index);
 }
-
-/// What the threads of one run share: the count of items that were taken, which is also how the run
-/// shows that it goes on, and the first thing that went wrong.
-class run_state {
- public:
-  void took_one() { taken_.fetch_add(1, std::memory_order_relaxed); }
-  std::uint64_t taken() const { return taken_.load(std::memory_order_relaxed); }
-
-  void fail(const std::string& problem) {
-    std::lock_guard guard(lock_);
-    if (problem_.empty()) problem_ = problem;
-    failed_.store(true, std::memory_order_relaxed);
-  }
-  bool failed() const { return failed_.load(std::memory_order_relaxed); }
-  std::string problem() const {
-    std::lock_guard guard(lock_);
-    return problem_;
-  }
-
- private:
-  std::atomic<std::uint64_t> taken_{0};
-  std::atomic<bool> failed_{false};
-  mutable std::mutex lock_;
-  std::string problem_;
-};
-
-/// One thread's wait for another to make progress. The loop around it ends when the run fails, or
-/// when nobody has taken an item for a minute.
-class patience {
- public:
-  explicit patience(run_state& run) : run_(run) {}
-
-  /// Gives the processor away; false when waiting is hopeless.
-  bool operator()() {
-    std::this_thread::yield();
-    if (++calls_ % 256 == 0) look_at_clock();
-    return !run_.failed();
-  }
-
- private:
-  using clock = std::chrono::steady_clock;
-
-  void look_at_clock() {
-    const auto now = clock::now();
-    const std::uint64_t taken = run_.taken();
-    if (taken != last_taken_) {
-      last_taken_ = taken;
-      since_ = now;
-      calls_ = 0;
-    } else if (calls_ > 100'000 && now - since_ > std::chrono::minutes(1)) {
-      run_.fail("no item was taken for a minute");
-    }
-  }
-
-  run_state& run_;
-  std::uint64_t calls_ = 0;
-  std::uint64_t last_taken_ = 0;
-  clock::time_point since_ = clock::now();
-};
-
-/// Runs body(0) to body(count - 1), each on a thread of its own, from a common start to the end of
-/// all.
-template <class Body>
-void run_threads(std::size_t count, const Body& body) {
-  std::latch start(static_cast<std::ptrdiff_t>(count));
-  std::vector<std::jthread> threads;
-  for (std::size_t number = 0; number < count; ++number) {
-    threads.emplace_back([&start, &body, number] {
-      start.arrive_and_wait();
-      body(number);
-    });
-  }
-}
-
-/// The items of one round. A round ends when all are taken, and the next one uses them again: so
-/// the number of items of a run is not bounded by memory.
-class round_items {
- public:
-  round_items(std::size_t producers, std::size_t each) : each_(each), items_(producers * each) {}
-
-  std::size_t total() const { return items_.size(); }
-
-  test_item* make(std::size_t producer, std::size_t number) {
-    test_item& item = items_[producer * each_ + number];
-    item.producer = static_cast<std::uint32_t>(producer);
-    item.number = static_cast<std::uint32_t>(number);
-    return &item;
-  }
-
-  /// Between rounds: every item was taken once, and may be used again.
-  void check_all_taken(run_state& run) {
-    for (test_item& item : items_) {
-      if (item.times_taken.exchange(0, std::memory_order_relaxed) != 1) {
-        run.fail("an item was not taken exactly once");
-      }
-    }
-  }
-
- private:
-  std::size_t each_;
-  std::vector<test_item> items_;
-};
-
-/// What one thread does in one round. Its number is that of its producer, if it is one.
-template <class Subject>
-class actor {
- public:
-  actor(typename Subject::queue& queue, round_items& items, run_state& run, std::uint64_t goal,
-        std::size_t number, std::size_t producers, bool check_order)
-      : queue(queue),
-        run(run),
-        number(number),
-        handle(std::in_place, queue),
-        wait(run),
-        random(static_cast<unsigned>(number + 1)),
-        items_(items),
-        goal_(goal),
-        check_order_(check_order),
-        next_number_(producers, 0) {}
-
-  typename Subject::queue& queue;
-  run_state& run;
-  const std::size_t number;
-  std::optional<typename Subject::handle> handle;
-  patience wait;
-  std::minstd_rand random;
-
-  test_item* item(std::size_t which) { return items_.make(number, which); }
-
-  /// Pushes the item of that number, waiting while the queue is full; an owner takes items instead.
-  /// False when the run has failed.
-  bool push(std::size_t which) {
-    while (queue.try_push(item(which), *handle) != push_result::ok) {
-      if constexpr (owner_pops) take_one();
-      if (!wait()) return false;
-    }
-    yield_at_random();
-    return true;
-  }
-
-  pop_status take_one() {
-    const auto popped = queue.try_pop(*handle);
-    if (popped) took(popped.item);
-    return popped.status;
-  }
-
-  bool all_taken() const { return run.taken() == goal_; }
-
-  void take_rest() {
-    while (!all_taken()) {
-      if (take_one() != pop_status::item && !wait()) return;
-    }
-  }
-
-  void took(test_item* item) {
-    if (item->times_taken.fetch_add(1, std::memory_order_relaxed) != 0) {
-      run.fail("an item was taken twice");
-    }
-    std::uint32_t& next_number = next_number_.at(item->producer);
-    if (check_order_ && item->number < next_number) {
-      run.fail("an item was taken after a later one of the same producer");
-    }
-    next_number = item->number + 1;
-    run.took_one();
-  }
-
- private:
-  round_items& items_;
-  const std::uint64_t goal_;
-  const bool check_order_;
-  std::vector<std::uint32_t> next_number_;  // by producer
-};
 
 }  // namespace heddle::queue_test

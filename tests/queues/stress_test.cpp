@@ -1,53 +1,7 @@
-#include <deque>
-
-#include "queue_test.hpp"
+#include "stress.hpp"
 
 namespace heddle::queue_test {
 namespace {
-
-constexpr std::size_t most_producers = traits.push == role::any ? 4 : 1;
-constexpr std::size_t most_consumers = traits.pop == role::any ? 7 : 1;
-constexpr bool all_push_and_pop = traits.push == role::any && traits.pop == role::any;
-constexpr bool strict_empty = traits.empty == truth::strict;
-
-/// How many of `items` to use: fewer where each costs more, since a run with yields, a sanitizer or
-/// a ring so small that every few items need another thread to be scheduled slows them down.
-template <class Subject>
-std::size_t scaled(std::size_t items, const queue_options& options) {
-  const bool tiny = traits.bounded && options.capacity_slots < 16;
-  return std::max<std::size_t>(items / slowdown / (Subject::yields ? 5 : 1) / (tiny ? 4 : 1), 100);
-}
-
-struct plan {
-  queue_options options{};
-  std::size_t threads = 2;
-  std::size_t producers = 1;  ///< the first threads
-  std::size_t items_each = 0;
-  bool check_order = ordered;
-  std::size_t rounds = 1;
-};
-
-/// Runs body(actor) on each thread, in rounds over one queue with new threads and handles each, and
-/// checks that all items come out once and nothing stays behind.
-template <class Subject, class Body>
-void stress(const plan& plan, const Body& body) {
-  SCOPED_TRACE(describe(plan.options) + ", " + std::to_string(plan.producers) + " producers of " +
-               std::to_string(plan.items_each) + " items, " + std::to_string(plan.threads) +
-               " threads");
-  typename Subject::queue queue(plan.options);
-  run_state run;
-  round_items items(plan.producers, plan.items_each);
-  for (std::size_t round = 1; round <= plan.rounds; ++round) {
-    run_threads(plan.threads, [&](std::size_t number) {
-      actor<Subject> self(queue, items, run, round * items.total(), number, plan.producers,
-                          plan.check_order);
-      body(self);
-    });
-    if (!run.failed()) items.check_all_taken(run);
-    ASSERT_EQ(run.problem(), "") << "round " << round;
-    ASSERT_FALSE(queue.maybe_nonempty());
-  }
-}
 
 /// Producers push while consumers take; an owner takes some of its items itself.
 template <class Subject>
@@ -57,7 +11,9 @@ void transfer(const plan& plan) {
     for (std::size_t which = 0; which < plan.items_each; ++which) {
       if (!self.push(which)) return;
       if (owner_pops && which % 3 == 0) self.take_one();
+      if (self.random() % 64 == 0) self.publish();
     }
+    if (!traits.every_item_stealable) self.take_rest();
   });
 }
 
@@ -116,9 +72,11 @@ void pop_with_credits(std::size_t consumers, std::size_t items, const queue_opti
       yield_at_random();
       const pop_status status = self.take_one();
       if (status == pop_status::item) return;
-      if (strict_empty && status == pop_status::empty) {
-        self.run.fail("try_pop said empty, and an item is there");
+      if (strict_empty && status == pop_status::empty &&
+          (self.owner || traits.every_item_stealable)) {
+        self.run.fail("said empty, and an item is there");
       }
+      self.publish();
       if (!self.wait()) return;
     }
   };
@@ -129,14 +87,16 @@ void pop_with_credits(std::size_t consumers, std::size_t items, const queue_opti
   stress<Subject>(plan, [&](auto& self) {
     for (std::size_t which = 0; self.number < producers && which < items; ++which) {
       // Not push(): an owner that takes when the ring is full would do so without a credit.
-      while (self.queue.try_push(self.item(which), *self.handle) != push_result::ok) {
+      while (self.try_push(which) != push_result::ok) {
+        self.publish();
         if (!self.wait()) return;
       }
       credits.fetch_add(1, std::memory_order_release);
       if (owner_pops && consumers > 1 && which % 3 == 0 && take_credit()) use_credit(self);
       yield_at_random();
     }
-    while (self.number >= producers && !self.all_taken()) {
+    if (self.number < producers) return self.leave_rest();
+    while (!self.all_taken()) {
       if (take_credit()) {
         use_credit(self);
       } else if (!self.wait()) {
@@ -212,7 +172,7 @@ TYPED_TEST(shared_queue, delivers_each_item_once_when_all_push_and_pop_and_handl
         if (self.random() % (1 + self.number) == 0) self.handle.emplace(self.queue);
         bool moved = false;
         if (which < each && self.random() % 2 == 0) {
-          moved = self.queue.try_push(self.item(which), *self.handle) == push_result::ok;
+          moved = self.try_push(which) == push_result::ok;
           which += moved;
         } else {
           moved = self.take_one() == pop_status::item;
@@ -245,10 +205,11 @@ TYPED_TEST(bounded_queue, never_holds_more_than_its_capacity_nor_refuses_below_i
         ++entering;
         for (;;) {
           const std::int64_t left_before = left;
-          if (self.queue.try_push(self.item(which), *self.handle) == push_result::ok) break;
-          if (traits.full == truth::strict && entering - 1 - left_before < capacity) {
+          if (self.try_push(which) == push_result::ok) break;
+          if (strict_full && entering - 1 - left_before < capacity) {
             self.run.fail("try_push said full, and there was room");
           }
+          self.publish();
           if (!self.wait()) return;
         }
         if (++entered - leaving > capacity) self.run.fail("more items than the capacity");
@@ -256,7 +217,8 @@ TYPED_TEST(bounded_queue, never_holds_more_than_its_capacity_nor_refuses_below_i
           self.run.fail("a size above the capacity");
         }
       }
-      while (self.number >= producers && !self.all_taken()) {
+      if (self.number < producers) return self.leave_rest();
+      while (!self.all_taken()) {
         ++leaving;
         if (self.take_one() == pop_status::item) {
           ++left;
@@ -280,53 +242,13 @@ TYPED_TEST(unbounded_queue, grows_while_others_push_and_pop) {
   const plan plan{.threads = most_producers + 1, .producers = most_producers, .items_each = each};
   stress<TypeParam>(plan, [&](auto& self) {
     for (std::size_t which = 0; self.number < most_producers && which < each; ++which) {
-      if (self.queue.try_push(self.item(which), *self.handle) != push_result::ok) {
+      if (self.try_push(which) != push_result::ok) {
         return self.run.fail("an unbounded queue was full");
       }
     }
-    while (self.number == most_producers && !self.all_taken() && self.wait()) self.take_one();
+    if (self.number < most_producers) return self.leave_rest();
+    while (!self.all_taken() && self.wait()) self.take_one();
   });
-}
-
-template <class Subject>
-class half_stealing_queue : public testing::Test {};
-TYPED_TEST_SUITE(half_stealing_queue, on_all_platforms<traits.steals_half>, subject_names);
-
-TYPED_TEST(half_stealing_queue, loses_nothing_while_owners_steal_from_each_other) {
-  constexpr std::size_t owners = 5;
-  for (const queue_options& options : small_options()) {
-    SCOPED_TRACE(describe(options));
-    const std::size_t each = scaled<TypeParam>(60'000, options);
-    std::deque<typename TypeParam::queue> queues;
-    for (std::size_t count = 0; count < owners; ++count) queues.emplace_back(options);
-    run_state run;
-    round_items items(owners, each);
-    run_threads(owners, [&](std::size_t number) {
-      // Items change owners by theft, so their order is not checked.
-      actor<TypeParam> self(queues[number], items, run, items.total(), number, owners, false);
-      std::deque<typename TypeParam::handle> handles;
-      for (auto& queue : queues) handles.emplace_back(queue);
-      const auto steal = [&] {
-        const std::size_t victim = (number + 1 + self.random() % (owners - 1)) % owners;
-        const std::size_t most = self.random() % 2 ? ~std::size_t{0} : 1 + self.random() % 3;
-        const auto stolen = queues[victim].steal_half_into(self.queue, most, handles[victim]);
-        if (stolen) self.took(stolen.item);
-        return stolen.status == pop_status::item;
-      };
-      for (std::size_t which = 0; which < each; ++which) {
-        if (!self.push(which)) return;
-        // In turn, each leaves its work to be stolen, or works and steals although it has work.
-        if ((which / 64 + number) % 2 == 0) continue;
-        if (self.random() % 4 != 0) self.take_one();
-        if (self.random() % 4 == 0) steal();
-      }
-      while (!self.all_taken()) {
-        if (self.take_one() != pop_status::item && !steal() && !self.wait()) return;
-      }
-    });
-    if (!run.failed()) items.check_all_taken(run);
-    ASSERT_EQ(run.problem(), "");
-  }
 }
 
 }  // namespace
