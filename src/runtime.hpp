@@ -98,7 +98,10 @@ class runtime final : public runtime_base {
           tuning_(shared.options().tuning),
           poller_(shared.pollers_, *this, tuning_),
           defers_wakes_(shared.defers_wakes()),
-          poll_interval_cycles_(tuning_.poll_interval_us * cycles_per_us()) {}
+          poll_interval_cycles_(tuning_.poll_interval_us * cycles_per_us()),
+          overflow_interval_(scheduler_type::newest_first
+                                 ? std::min(tuning_.overflow_interval_fibers, 8u)
+                                 : tuning_.overflow_interval_fibers) {}
 
     void make_ready(fiber& fiber) noexcept override {
       if (running() == nullptr) {
@@ -143,7 +146,8 @@ class runtime final : public runtime_base {
    protected:
     void requeue_yielded(fiber& fiber) noexcept override {
       // One more in the queue, and this worker takes one: nobody has more to do than before.
-      push(fiber);
+      counters().pushes.add();
+      if (!shared_.scheduler_.push_last(&fiber, *local_)) counters().overflows.add();
     }
 
    private:
@@ -185,9 +189,15 @@ class runtime final : public runtime_base {
         return take(std::exchange(lifo_slot_, nullptr));
       }
       lifo_in_row_ = 0;
-      if (++since_overflow_ >= tuning_.overflow_interval_fibers) {
+      if (++since_overflow_ >= overflow_interval_) {
         since_overflow_ = 0;
         if (fiber* next = overflow_work()) return next;
+      }
+      if constexpr (scheduler_type::newest_first) {
+        if (since_overflow_ == overflow_interval_ / 2) {
+          const pop_result<fiber*> oldest = shared_.scheduler_.pop_oldest(*local_);
+          if (oldest) return take(oldest.item);
+        }
       }
       // On `contended` the other sources are looked at first; parking looks here again.
       const pop_result<fiber*> own = shared_.scheduler_.pop(*local_);
@@ -212,6 +222,7 @@ class runtime final : public runtime_base {
           shared_.notify(this);
         pushed = false;
       }
+      if (shared_.scheduler_.publish_on_request(*local_)) shared_.notify(this);
       if (pushed || waited_beside_ > 0) {
         if (shared_.scheduler_.own_maybe_nonempty(*local_)) {
           work_waits(pushed);
@@ -228,8 +239,10 @@ class runtime final : public runtime_base {
     void work_waits(bool pushed) noexcept {
       if (!defers_wakes_ || ++waited_beside_ >= tuning_.wake_after_fibers) {
         waited_beside_ = 0;
+        shared_.scheduler_.publish(*local_);
         shared_.notify(this);
       } else if (pushed && shared_.idle_.wake_is_wanted()) {
+        shared_.scheduler_.publish(*local_);
         shared_.deferred_.defer();
       }
     }
@@ -275,7 +288,7 @@ class runtime final : public runtime_base {
     /// Looks at every source for a while. True when one may have work.
     bool spin_for_work() noexcept {
       for (std::uint32_t i = 0; i < tuning_.spin_before_park; ++i) {
-        if (shared_.scheduler_.maybe_nonempty()) return true;
+        if (shared_.scheduler_.maybe_nonempty(*local_)) return true;
         native::pause();
       }
       return false;
@@ -286,7 +299,7 @@ class runtime final : public runtime_base {
       poller_.prepare_sleep();
       shared_.idle_.announce_sleep(index(), std::exchange(searching_, false));
       if (shared_.idle_.all_sleep() && shared_.live_fibers() == 0) shared_.finish();
-      if (shared_.scheduler_.maybe_nonempty() || shared_.finished()) return end_sleep();
+      if (shared_.scheduler_.maybe_nonempty(*local_) || shared_.finished()) return end_sleep();
       counters().parks.add();
       const std::uint64_t until = std::min(next_timer_ns(), shared_.drain_end_ns());
       std::uint64_t timeout_ns = never_ns;
@@ -304,6 +317,8 @@ class runtime final : public runtime_base {
     Poller poller_;
     const bool defers_wakes_;
     const std::uint64_t poll_interval_cycles_;
+    /// Where yields go to the overflow queue it is looked at more often: it is half of all turns.
+    const std::uint32_t overflow_interval_;
     std::optional<typename scheduler_type::local> local_;
     fiber* lifo_slot_ = nullptr;
     std::uint32_t lifo_in_row_ = 0;

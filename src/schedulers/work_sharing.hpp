@@ -27,6 +27,8 @@ class work_sharing<Queue>::type {
   using overflow_type = typename locking::type<T, Platform>;
 
  public:
+  static constexpr bool newest_first = false;  ///< as all can pop, it is no deque
+
   /// What one worker keeps. Made and used on its thread.
   class local {
    public:
@@ -49,6 +51,9 @@ class work_sharing<Queue>::type {
     return false;
   }
 
+  /// As push: the queue is in order of arrival, as far as it has one.
+  bool push_last(T item, local& self) { return push(item, self); }
+
   /// Threads: any, also those that are no workers.
   void push_from_outside(T item) {
     typename overflow_type::handle handle(overflow_);
@@ -68,6 +73,11 @@ class work_sharing<Queue>::type {
   bool own_maybe_nonempty(const local&) const { return queue_.maybe_nonempty(); }
   /// False proves that no push that completed before is left in any queue.
   bool maybe_nonempty() const { return queue_.maybe_nonempty() || overflow_.maybe_nonempty(); }
+  bool maybe_nonempty(const local&) const { return maybe_nonempty(); }
+
+  /// Nothing is hidden from anybody.
+  void publish(local&) {}
+  bool publish_on_request(local&) { return false; }
 
  private:
   static queue_options with_handles(queue_options options, unsigned workers) {

@@ -18,11 +18,24 @@ namespace heddle {
 /// queue refuses, and what comes from outside, goes to an unbounded overflow queue that all share.
 /// Needs of the queue: its owner may push and pop, any thread may steal, or pop, which then is
 /// stealing.
+///
+/// A queue from which its owner pops the newest goes with the overflow queue, a FIFO, for those
+/// that are to wait their turn; and now and then the owner takes its oldest item, or that would
+/// wait as long as newer ones come.
+///
+/// A queue whose owner keeps items to itself is asked for them: a worker that finds some in vain
+/// leaves a request, which the owner sees between two fibers at the latest. Then it publishes them,
+/// and wakes a worker. While it runs a fiber it cannot see that: a fiber that never ends, nor
+/// yields, nor makes another ready, keeps what its worker had taken over before it began.
 template <class Queue>
 struct work_stealing {
-  static_assert(Queue::traits.push != role::none && Queue::traits.pop != role::none &&
-                    (Queue::traits.steal == role::any || Queue::traits.pop == role::any),
-                "work_stealing needs a queue that any worker may steal or pop from");
+  static_assert(Queue::traits.push == role::any || Queue::traits.push == role::owner,
+                "work_stealing needs a queue that its owner may push to; this one's traits let "
+                "nobody push, or one thread for all");
+  static_assert(Queue::traits.pop == role::any ||
+                    (Queue::traits.pop == role::owner && Queue::traits.steal == role::any),
+                "work_stealing needs a queue that any worker may steal or pop from; this one's "
+                "traits leave its items to one thread");
 
   template <class T, class Platform>
   class type;
@@ -34,7 +47,18 @@ class work_stealing<Queue>::type {
   using queue_type = typename Queue::template type<T, Platform>;
   using overflow_type = typename locking::type<T, Platform>;
 
+  static_assert(Queue::traits.pop == role::any || stealable<queue_type, T>,
+                "work_stealing steals with try_steal from a queue that only its owner pops; this "
+                "one has no try_steal");
+  static_assert(
+      Queue::traits.every_item_stealable || publishing<queue_type>,
+      "work_stealing asks a queue that hides items from thieves to publish them; this one "
+      "has no publish_hidden or no maybe_stealable");
+
  public:
+  /// The owner pops the newest; see pop_oldest.
+  static constexpr bool newest_first = Queue::traits.order == queue_order::lifo_owner_fifo_thief;
+
   /// What one worker keeps. Made and used on its thread.
   class local {
    public:
@@ -73,6 +97,13 @@ class work_stealing<Queue>::type {
     return false;
   }
 
+  /// As push, for an item that waits until all that are there now have had their turn.
+  bool push_last(T item, local& self) {
+    if constexpr (!newest_first) return push(item, self);
+    overflow_.try_push(item, self.overflow_handle_);
+    return true;
+  }
+
   /// Threads: any, also those that are no workers.
   void push_from_outside(T item) {
     typename overflow_type::handle handle(overflow_);
@@ -80,6 +111,8 @@ class work_stealing<Queue>::type {
   }
 
   pop_result<T> pop(local& self) { return own(self).try_pop(own_handle(self)); }
+  /// What a queue from which pop takes the newest has kept longest.
+  pop_result<T> pop_oldest(local& self) { return steal_from(own(self), own_handle(self)); }
   pop_result<T> pop_overflow(local& self) { return overflow_.try_pop(self.overflow_handle_); }
 
   /// Looks at the other workers' queues, `steal_rounds` times at most. `contended` when a look lost
@@ -94,7 +127,7 @@ class work_stealing<Queue>::type {
           tuning_.random_victims != 0 ? self.random() % workers : self.index_ + 1;
       for (unsigned i = 0; i < workers; ++i) {
         const unsigned victim = (first + i) % workers;
-        if (victim == self.index_ || !shards_[victim]->queue.maybe_nonempty()) continue;
+        if (victim == self.index_ || !may_steal(*shards_[victim])) continue;
         counters.steal_attempts.add();
         pop_result<T> stolen = steal(self, victim, counters);
         if (stolen) {
@@ -109,14 +142,23 @@ class work_stealing<Queue>::type {
     return outcome;
   }
 
+  /// False proves that there was nothing to steal: no push that completed before is left that its
+  /// owner does not keep; such an owner has got a request.
   bool others_maybe_nonempty(const local& self) const {
     for (unsigned i = 0; i < shards_.size(); ++i)
-      if (i != self.index_ && shards_[i]->queue.maybe_nonempty()) return true;
+      if (i != self.index_ && may_steal(*shards_[i])) return true;
     return false;
   }
 
+  /// Of what this worker has pushed, something waits.
   bool own_maybe_nonempty(const local& self) const {
-    return shards_[self.index_]->queue.maybe_nonempty();
+    return shards_[self.index_]->queue.maybe_nonempty() ||
+           (newest_first && overflow_.maybe_nonempty());
+  }
+
+  /// False proves that no push that completed before is left where this worker could take it.
+  bool maybe_nonempty(const local& self) const {
+    return overflow_.maybe_nonempty() || own_maybe_nonempty(self) || others_maybe_nonempty(self);
   }
 
   /// False proves that no push that completed before is left in any queue.
@@ -127,11 +169,46 @@ class work_stealing<Queue>::type {
     return false;
   }
 
+  /// Lets others take what the own queue hides, since one of them sleeps.
+  void publish(local& self) {
+    if constexpr (publishing<queue_type>) own(self).publish_hidden(own_handle(self));
+  }
+
+  /// Does so if another worker has asked for it. True: there is something to take, so wake one.
+  bool publish_on_request(local& self) {
+    if constexpr (publishing<queue_type>) {
+      // [request] relaxed: the owner looks again before each fiber; no item is read through it.
+      auto& request = shards_[self.index_]->request;
+      if (!request.load(std::memory_order_relaxed)) return false;
+      // Before it publishes: whoever asks later has seen what was hidden after this, or is seen
+      // asleep when the caller wakes one.
+      request.store(false, std::memory_order_relaxed);
+      return own(self).publish_hidden(own_handle(self));
+    }
+    return false;
+  }
+
  private:
   struct alignas(cache_line_bytes) shard {
     explicit shard(const queue_options& options) : queue(options) {}
     queue_type queue;
+    /// [request] Of thieves to the owner of a queue that hides items from them.
+    typename Platform::template atomic<bool> request{false};
   };
+
+  /// Whether a thief may find something; if that is so for the owner alone, asks it to share.
+  static bool may_steal(shard& shard) {
+    if constexpr (publishing<queue_type>) {
+      if (shard.queue.maybe_stealable()) return true;
+      // [request] relaxed, both: see publish_on_request.
+      if (shard.queue.maybe_nonempty() && !shard.request.load(std::memory_order_relaxed)) {
+        shard.request.store(true, std::memory_order_relaxed);
+      }
+      return false;
+    } else {
+      return shard.queue.maybe_nonempty();
+    }
+  }
 
   queue_type& own(local& self) { return shards_[self.index_]->queue; }
   auto& own_handle(local& self) { return self.handles_[self.index_]; }
@@ -149,11 +226,11 @@ class work_stealing<Queue>::type {
     } else {
       const std::size_t half =
           std::min<std::size_t>((from.approximate_size() + 1) / 2, tuning_.steal_most_fibers);
-      pop_result<T> first = from.try_pop(handle);
+      pop_result<T> first = steal_from(from, handle);
       if (!first) return first;
       std::size_t taken = 1;
       for (; taken < half; ++taken) {
-        pop_result<T> more = from.try_pop(handle);
+        pop_result<T> more = steal_from(from, handle);
         if (!more) break;
         push(more.item, self);
       }
