@@ -24,8 +24,14 @@ class Refusal(unittest.TestCase):
         said = diagnostics("bounded_spmc", "work_sharing")
         self.assertIn("work_sharing needs a queue that any worker may push to and pop from", said)
 
-    def test_the_same_queue_is_accepted_under_stealing(self):
-        self.assertEqual(diagnostics("bounded_spmc", "work_stealing"), "")
+    def test_a_deque_is_refused_under_sharing_with_the_reason(self):
+        for queue in ("chase_lev",):
+            self.assertIn("work_sharing needs a queue that any worker may push to and pop from",
+                          diagnostics(queue, "work_sharing"))
+
+    def test_the_same_queues_are_accepted_under_stealing(self):
+        for queue in ("bounded_spmc", "chase_lev"):
+            self.assertEqual(diagnostics(queue, "work_stealing"), "")
 
     def test_a_queue_for_any_is_accepted_under_sharing(self):
         self.assertEqual(diagnostics("locking", "work_sharing"), "")
