@@ -100,7 +100,7 @@ class runtime final : public runtime_base {
           defers_wakes_(shared.defers_wakes()),
           poll_interval_cycles_(tuning_.poll_interval_us * cycles_per_us()),
           overflow_interval_(scheduler_type::newest_first
-                                 ? std::min(tuning_.overflow_interval_fibers, 8u)
+                                 ? std::min(tuning_.overflow_interval_fibers, 4u)
                                  : tuning_.overflow_interval_fibers) {}
 
     void make_ready(fiber& fiber) noexcept override {
@@ -184,20 +184,21 @@ class runtime final : public runtime_base {
 
     /// From the LIFO slot, the own queue, or the overflow queue.
     fiber* own_work() noexcept {
+      ++since_overflow_;
       if (lifo_slot_ != nullptr && lifo_in_row_ < tuning_.lifo_slot_most_in_row) {
         ++lifo_in_row_;
         return take(std::exchange(lifo_slot_, nullptr));
       }
       lifo_in_row_ = 0;
-      if (++since_overflow_ >= overflow_interval_) {
+      if (since_overflow_ >= overflow_interval_) {
         since_overflow_ = 0;
-        if (fiber* next = overflow_work()) return next;
-      }
-      if constexpr (scheduler_type::newest_first) {
-        if (since_overflow_ == overflow_interval_ / 2) {
-          const pop_result<fiber*> oldest = shared_.scheduler_.pop_oldest(*local_);
+        if constexpr (scheduler_type::newest_first) {
+          oldest_is_next_ = !oldest_is_next_;
+          const pop_result<fiber*> oldest =
+              oldest_is_next_ ? shared_.scheduler_.pop_oldest(*local_) : pop_result<fiber*>{};
           if (oldest) return take(oldest.item);
         }
+        if (fiber* next = overflow_work()) return next;
       }
       // On `contended` the other sources are looked at first; parking looks here again.
       const pop_result<fiber*> own = shared_.scheduler_.pop(*local_);
@@ -317,12 +318,13 @@ class runtime final : public runtime_base {
     Poller poller_;
     const bool defers_wakes_;
     const std::uint64_t poll_interval_cycles_;
-    /// Where yields go to the overflow queue it is looked at more often: it is half of all turns.
+    /// Short where yields go to the overflow queue; every other time the oldest item comes first.
     const std::uint32_t overflow_interval_;
     std::optional<typename scheduler_type::local> local_;
     fiber* lifo_slot_ = nullptr;
     std::uint32_t lifo_in_row_ = 0;
     std::uint32_t since_overflow_ = 0;
+    bool oldest_is_next_ = false;
     std::uint32_t since_poll_ = 0;
     std::uint64_t last_look_ = 0;
     /// Fibers run or queued since work began to wait.
