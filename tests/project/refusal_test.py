@@ -25,12 +25,12 @@ class Refusal(unittest.TestCase):
         self.assertIn("work_sharing needs a queue that any worker may push to and pop from", said)
 
     def test_a_deque_is_refused_under_sharing_with_the_reason(self):
-        for queue in ("chase_lev",):
+        for queue in ("chase_lev", "block_stealing"):
             self.assertIn("work_sharing needs a queue that any worker may push to and pop from",
                           diagnostics(queue, "work_sharing"))
 
     def test_the_same_queues_are_accepted_under_stealing(self):
-        for queue in ("bounded_spmc", "chase_lev"):
+        for queue in ("bounded_spmc", "chase_lev", "block_stealing"):
             self.assertEqual(diagnostics(queue, "work_stealing"), "")
 
     def test_a_queue_for_any_is_accepted_under_sharing(self):
