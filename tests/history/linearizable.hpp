@@ -21,7 +21,7 @@ class queue_state {
         return true;
       case outcome::full:
         return promised.capacity_slots != 0 &&
-               (items_.size() >= promised.capacity_slots || may_be_false(promised.full, alone));
+               (items_.size() >= fewest_when_full(promised) || may_be_false(promised.full, alone));
       case outcome::empty:
         return items_.empty() || may_be_false(promised.empty, alone);
       case outcome::item:

@@ -78,6 +78,20 @@ class recorder {
     return end_take(made, steal_from(queue, handle));
   }
 
+  /// As many steals, all at the same time, as there were items in the half. `loot` is a queue that
+  /// only this recorder uses.
+  template <class Queue>
+  void steal_half(Queue& queue, Queue& loot, typename Queue::handle& handle) {
+    const auto first =
+        end_take(begin(call::steal), queue.steal_half_into(loot, ~std::size_t{0}, handle));
+    const operation made = calls_.back();
+    typename Queue::handle loot_handle(loot);
+    while (const auto more = first ? loot.try_pop(loot_handle) : decltype(first){}) {
+      calls_.push_back(made);
+      calls_.back().value = value_of(more.item);
+    }
+  }
+
   template <class Queue>
   bool look(const Queue& queue) {
     operation& made = begin(call::look);
@@ -87,6 +101,7 @@ class recorder {
   }
 
   const recording& calls() const { return calls_; }
+  void clear() { calls_.clear(); }
 
  private:
   operation& begin(call what) {
