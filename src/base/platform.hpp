@@ -1,8 +1,12 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <limits>
 #include <mutex>
 #include <thread>
+
+#include <heddle/base/futex.hpp>
 
 namespace heddle {
 
@@ -68,7 +72,30 @@ struct native {
   /// Gives the processor away when a busy wait has lasted too long: the one waited for may have
   /// been preempted.
   static void yield_thread() noexcept { std::this_thread::yield(); }
+
+  /// Sleeps if `word` is `expected` and until a notification; may return early. The look and the
+  /// falling asleep are one step for those who change the word and then notify, and order nothing
+  /// else: who returns loads the word again.
+  static void wait(const atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
+    futex_wait(word, expected);
+  }
+
+  /// Wakes a thread that waits for this word, or all that do. Only the address is used: the word
+  /// may be gone already, when its waiter looked once more and returned before the notification.
+  static void notify_one(const atomic<std::uint32_t>* word) noexcept { futex_wake(word, 1); }
+  static void notify_all(const atomic<std::uint32_t>* word) noexcept {
+    futex_wake(word, std::numeric_limits<int>::max());
+  }
 };
+
+/// How often a lock's waiter looks before it sleeps. Longer than the critical sections here take,
+/// shorter than a sleep and a wake-up; the holder may have been preempted, and then no looking
+/// helps. Under the explorer time does not pass, and one look is as good as many.
+template <class Platform>
+inline constexpr int looks_before_sleep = requires {
+  requires Platform::explored;
+}
+? 1 : 64;
 
 /// A busy wait that turns into giving the processor away after `spins` looks.
 template <class Platform>

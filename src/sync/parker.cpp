@@ -1,30 +1,9 @@
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
+#include <heddle/base/futex.hpp>
 #include <heddle/base/opaque.hpp>
 #include <heddle/sync/parker.hpp>
 
 namespace heddle {
 namespace {
-
-static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
-
-/// Sleeps while `word` is `expected`, until the time at most; may return early.
-void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
-                std::uint64_t at_ns) noexcept {
-  constexpr std::uint64_t second_ns = 1'000'000'000;
-  const timespec until{.tv_sec = static_cast<time_t>(at_ns / second_ns),
-                       .tv_nsec = static_cast<long>(at_ns % second_ns)};
-  // The bitset form takes a time of CLOCK_MONOTONIC, the plain one a duration.
-  syscall(SYS_futex, &word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
-          at_ns == never_ns ? nullptr : &until, nullptr, FUTEX_BITSET_MATCH_ANY);
-}
-
-void futex_wake_one(const std::atomic<std::uint32_t>* word) noexcept {
-  syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, nullptr, nullptr, 0);
-}
 
 HEDDLE_OPAQUE const void* identity_of_thread() noexcept {
   HEDDLE_OPAQUE_BODY;
@@ -48,7 +27,7 @@ void parker::wake() noexcept {
       const std::atomic<std::uint32_t>* word = &woken_;
       // [thread] release → acquire in wait_as_thread: what the waker did before is seen.
       woken_.store(1, std::memory_order_release);
-      return futex_wake_one(word);
+      return futex_wake(word, 1);
   }
 }
 
