@@ -20,6 +20,11 @@ struct native {
   template <class T>
   using atomic = std::atomic<T>;
 
+  /// Atomic access to a plain object that is otherwise used by one thread at a time, such as the
+  /// link in an item that was not made for one queue.
+  template <class T>
+  using atomic_ref = std::atomic_ref<T>;
+
   /// A plain object that several threads use, ordered by something else. Under the explorer each
   /// access is checked for a data race.
   template <class T>

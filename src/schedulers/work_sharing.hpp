@@ -14,7 +14,7 @@ template <class Queue>
 struct work_sharing {
   static_assert(Queue::traits.push == role::any && Queue::traits.pop == role::any,
                 "work_sharing needs a queue that any worker may push to and pop from; this one's "
-                "traits restrict push or pop to an owner (use it under work_stealing)");
+                "traits keep push or pop to one thread (an owner's: use it under work_stealing)");
 
   template <class T, class Platform>
   class type;

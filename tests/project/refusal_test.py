@@ -33,6 +33,15 @@ class Refusal(unittest.TestCase):
         for queue in ("bounded_spmc", "chase_lev", "block_stealing"):
             self.assertEqual(diagnostics(queue, "work_stealing"), "")
 
+    def test_an_inbox_is_refused_by_every_scheduler_with_the_reason(self):
+        self.assertIn("work_sharing needs a queue that any worker may push to and pop from",
+                      diagnostics("inbox_mpsc", "work_sharing"))
+        self.assertIn("work_stealing needs a queue that any worker may steal or pop from",
+                      diagnostics("inbox_mpsc", "work_stealing"))
+
+    def test_the_same_queue_is_accepted_under_stealing(self):
+        self.assertEqual(diagnostics("bounded_spmc", "work_stealing"), "")
+
     def test_a_queue_for_any_is_accepted_under_sharing(self):
         self.assertEqual(diagnostics("locking", "work_sharing"), "")
 
