@@ -39,9 +39,6 @@ class Refusal(unittest.TestCase):
         self.assertIn("work_stealing needs a queue that any worker may steal or pop from",
                       diagnostics("inbox_mpsc", "work_stealing"))
 
-    def test_the_same_queue_is_accepted_under_stealing(self):
-        self.assertEqual(diagnostics("bounded_spmc", "work_stealing"), "")
-
     def test_a_queue_for_any_is_accepted_under_sharing(self):
         self.assertEqual(diagnostics("locking", "work_sharing"), "")
 
