@@ -50,8 +50,8 @@ class engine : public scheduler {
     made.write_stamp = made.access_stamp = ++stamp_;
     made.last_accesses.fill(0);
     made.last_accesses[running()] = made.constructed_at;
-    made.written = false;
     made.holder = made.unlocked_by = -1;
+    made.permits = letter == 'm' ? 1 : 0;
     made.released = {};
     count_step();
   }
@@ -136,7 +136,6 @@ class engine : public scheduler {
 
   void read_cell(const tracked& object, std::source_location code) {
     location& where = use_cell(object, code);
-    if (!where.written) fail("uninitialised read: " + show(where) + " was never written", code);
     if (!self().clocks.now.knows(where.written_by, where.written_at)) {
       race(where, static_cast<int>(where.written_by), code);
     }
@@ -149,7 +148,6 @@ class engine : public scheduler {
     const int other = where.unordered_access(self().clocks.before);
     if (other >= 0) race(where, other, code);
     touch(where, true);
-    where.written = true;
     where.written_by = running();
     where.written_at = self().clocks.time();
     where.written_in_step = step();

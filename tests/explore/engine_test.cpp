@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <heddle/base/assert.hpp>
+#include <heddle/queues/simple_mpmc.hpp>
 
 namespace heddle::explore {
 namespace {
@@ -65,15 +66,6 @@ TEST_P(failures, two_writes_of_a_cell_race) {
         data.store(2);
       },
       "data race on c1");
-}
-
-TEST_P(failures, a_cell_that_was_never_written_is_found) {
-  expect_failure(
-      [] {
-        model::cell<int> data;
-        data.load();
-      },
-      "uninitialised read");
 }
 
 /// An atomic in memory that another thread makes.
@@ -268,6 +260,30 @@ TEST(random_search, finds_a_weak_outcome) {
   const options random{.search = strategy::random, .most_executions = 2'000};
   const auto seen = outcomes_of([] { return independent_reads(release, acquire); }, random);
   EXPECT_TRUE(seen.contains({1, 0, 1, 0}));
+}
+
+/// Two threads that push and pop once each; the pool and the handles do some thousand steps more.
+void push_and_pop_twice() {
+  using queue = simple_mpmc::type<std::uint64_t, model>;
+  queue shared{queue_options{}};
+  int popped = 0;
+  {
+    const auto push_and_pop = [&](std::uint64_t item) {
+      queue::handle self(shared);
+      shared.try_push(item, self);
+      if (shared.try_pop(self)) ++popped;
+    };
+    thread one([&] { push_and_pop(1); });
+    thread other([&] { push_and_pop(2); });
+  }
+  require(popped == 2, "each finds an item");
+}
+
+TEST(queues, with_two_threads_that_push_and_pop_are_explored_completely) {
+  const report done = explore({.name = "simple_mpmc, 2 x (push, pop)"}, push_and_pop_twice);
+  EXPECT_TRUE(done.complete);
+  EXPECT_EQ(done.cut, 0u);
+  EXPECT_FALSE(done.found) << done.found->what << "\n" << done.found->trace;
 }
 
 TEST(seeds, of_another_model_are_refused) {

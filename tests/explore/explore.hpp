@@ -44,6 +44,9 @@ inline void require(bool holds, const char* what, code where = code::current()) 
   explorer::current().require(holds, what, where);
 }
 
+/// In a client: a number below `count`; every one is tried.
+inline unsigned any_below(unsigned count) { return explorer::current().decide(count); }
+
 /// One line: how many executions there were, and what they came to.
 inline std::string summary(const report& done) {
   return std::to_string(done.executions) + " executions, " + std::to_string(done.cut) + " cut, " +

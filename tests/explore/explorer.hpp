@@ -69,8 +69,18 @@ class explorer final : public engine {
     before(action::lock, object.index);
     check(object, code);
     take(at(object));
-    note([&] { return "locks " + explore::show(at(object)); }, code);
+    if (at(object).letter == 'm') at(object).holder = static_cast<int>(running());
+    note(
+        [&] {
+          return (at(object).letter == 'e' ? "woken by " : "locks ") + explore::show(at(object));
+        },
+        code);
   }
+
+  unsigned index_of_running() const noexcept { return running(); }
+
+  /// A decision of the client.
+  unsigned decide(unsigned count) { return choose(count); }
 
   /// Fails when the mutex is held; and when it was, for all that this thread knows.
   bool try_lock(const tracked& object, std::source_location code) {
@@ -81,9 +91,10 @@ class explorer final : public engine {
     const bool known =
         where.unlocked_by < 0 ||
         self().clocks.now.knows(static_cast<unsigned>(where.unlocked_by), where.unlocked_at);
-    const bool taken = where.holder < 0 && (known || choose(2) == 0);
+    const bool taken = where.permits > 0 && (known || choose(2) == 0);
     if (taken) {
       take(where);
+      where.holder = static_cast<int>(running());
     } else {
       self().clocks.tick();
       touch(where, false);
@@ -96,14 +107,17 @@ class explorer final : public engine {
     check(object, code);
     location& where = at(object);
     if (where.holder != static_cast<int>(running())) fail("unlock by who does not hold it", code);
-    count_step();
-    self().clocks.tick();
     where.holder = -1;
-    where.released = self().clocks.now;
-    where.unlocked_by = static_cast<int>(running());
-    where.unlocked_at = self().clocks.time();
-    touch(where, true);
+    give(where);
     note([&] { return "unlocks " + explore::show(where); }, code);
+  }
+
+  /// As unlock, by anybody, and it counts.
+  void wake(const tracked& object, std::source_location code) {
+    check(object, code);
+    location& where = at(object);
+    give(where);
+    note([&] { return "wakes " + explore::show(where); }, code);
   }
 
   unsigned spawn(std::function<void()> body, std::source_location code) {
@@ -188,10 +202,20 @@ class explorer final : public engine {
     return told;
   }
 
+  void give(location& where) {
+    count_step();
+    self().clocks.tick();
+    ++where.permits;
+    where.released.join(self().clocks.now);
+    where.unlocked_by = static_cast<int>(running());
+    where.unlocked_at = self().clocks.time();
+    touch(where, true);
+  }
+
   void take(location& where) {
     self().clocks.tick();
     self().clocks.now.join(where.released);
-    where.holder = static_cast<int>(running());
+    --where.permits;
     touch(where, true);
   }
 

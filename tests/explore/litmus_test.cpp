@@ -1,4 +1,5 @@
 #include <explore/litmus.hpp>
+#include <explore/litmus_seq_cst.hpp>
 #include <gtest/gtest.h>
 
 namespace heddle::explore::litmus {

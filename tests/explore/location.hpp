@@ -66,13 +66,13 @@ struct location {
   std::vector<read_event> reads;
 
   // Cells: the last write; last_accesses has the reads.
-  bool written = false;
   unsigned written_by = 0;
   std::uint32_t written_at = 0;
   std::uint32_t written_in_step = 0;
 
-  // Mutexes.
-  int holder = -1;
+  // Mutexes and events.
+  int permits = 0;  ///< how many may lock, or wait and go on
+  int holder = -1;  ///< of a mutex
   int unlocked_by = -1;
   std::uint32_t unlocked_at = 0;
   vector_clock released;

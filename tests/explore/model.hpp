@@ -152,10 +152,7 @@ class model_atomic : private tracked {
 template <class T>
 class model_cell : private tracked {
  public:
-  explicit model_cell(code where = code::current()) noexcept {
-    explorer::current().construct(*this, 'c', value_kind::number, where);
-  }
-  explicit model_cell(T value, code where = code::current()) noexcept : value_(value) {
+  explicit model_cell(T value = T{}, code where = code::current()) noexcept : value_(value) {
     explorer::current().construct(*this, 'c', value_kind::number, where);
     explorer::current().write_cell(*this, where);
   }
@@ -194,6 +191,23 @@ class model_mutex : private tracked {
     return explorer::current().try_lock(*this, where);
   }
   void unlock(code where = code::current()) noexcept { explorer::current().unlock(*this, where); }
+};
+
+/// What a thread sleeps on until another wakes it: wait() returns once for each wake(), which
+/// may come first.
+class event : private tracked {
+ public:
+  explicit event(code where = code::current()) noexcept {
+    explorer::current().construct(*this, 'e', value_kind::none, where);
+  }
+  event(const event&) = delete;
+  event& operator=(const event&) = delete;
+  ~event() {
+    if (explorer::exists()) explorer::current().destroy(*this);
+  }
+
+  void wait(code where = code::current()) noexcept { explorer::current().lock(*this, where); }
+  void wake(code where = code::current()) noexcept { explorer::current().wake(*this, where); }
 };
 
 /// The platform on which everything that queues and protocols do to shared memory is explored; see

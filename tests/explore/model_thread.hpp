@@ -1,11 +1,12 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <vector>
 
 #include <explore/location.hpp>
+#include <explore/options.hpp>
 
 namespace heddle::explore {
 
@@ -79,9 +80,27 @@ struct model_thread {
   std::uint64_t seen_writes = 0;  ///< of others, when the present round of a spin began
   read_trail trail;
 
-  std::uint32_t priority = 0;  ///< for PCT; the highest runs
   thread_clocks clocks;
   std::function<void()> body;
+
+  void fall_asleep(std::uint64_t stamp) noexcept {
+    asleep = true;
+    asleep_since = stamp;
+  }
+
+  /// Whether something has happened since it fell asleep that its next step depends on.
+  bool woken(const location& at, memory model) const noexcept {
+    const bool writes = next == action::store || next == action::update;
+    const bool by_reads = writes && model == memory::sc;
+    return (by_reads ? at.access_stamp : at.write_stamp) > asleep_since;
+  }
+
+  /// Its next step is chosen. When it was asleep, what it could read before was explored.
+  void get_up(memory model) noexcept {
+    const bool locks = next == action::lock || next == action::try_lock;
+    fresh = asleep && !locks && model == memory::c11 ? asleep_since : 0;
+    asleep = false;
+  }
 
   void begin(unsigned index, std::function<void()> work) {
     finished = asleep = false;

@@ -1,6 +1,7 @@
 #include <mutex>
 
 #include <explore/litmus.hpp>
+#include <explore/litmus_seq_cst.hpp>
 #include <gtest/gtest.h>
 
 namespace heddle::explore {
@@ -83,7 +84,7 @@ TEST_P(reduction, leaves_all_outcomes) {
   EXPECT_EQ(outcomes_of(one.program, reduced, &reduced_done), expected);
   EXPECT_TRUE(whole_done.complete);
   EXPECT_TRUE(reduced_done.complete);
-  EXPECT_LT(reduced_done.executions, whole_done.executions);
+  EXPECT_LE(reduced_done.executions, whole_done.executions);
   std::printf("%s: %s\n  reduced to %s\n", one.name, summary(whole_done).c_str(),
               summary(reduced_done).c_str());
 }

@@ -5,13 +5,13 @@
 #include <exception>
 #include <functional>
 #include <string>
-#include <vector>
 
 #include <explore/choices.hpp>
 #include <explore/fibers.hpp>
 #include <explore/location.hpp>
 #include <explore/model_thread.hpp>
 #include <explore/options.hpp>
+#include <explore/pct_priorities.hpp>
 
 namespace heddle::explore {
 
@@ -29,7 +29,8 @@ class scheduler {
         exhaustive_(wanted.search == strategy::exhaustive),
         sleeps_(exhaustive_ && wanted.reduction && wanted.preemption_bound < 0),
         commutes_(wanted.model == memory::c11 && wanted.reduction),
-        random_(wanted.seed) {}
+        random_(wanted.seed),
+        priorities_(wanted.pct_depth) {}
   scheduler(const scheduler&) = delete;
   scheduler& operator=(const scheduler&) = delete;
   virtual ~scheduler() = default;
@@ -52,7 +53,7 @@ class scheduler {
     free_ = redundant_ = cut_ = false;
     choices_.rewind();
     threads_[0].begin(0, client);
-    draw_priorities();
+    if (!exhaustive_) priorities_.draw(random_, std::max<std::uint64_t>(longest_, 10));
     fibers_.switch_to(fibers::main, 0, entry_);
     if (ending_ != ending::finished) {
       for (unsigned index = 0; index < count_; ++index) {
@@ -187,18 +188,10 @@ class scheduler {
       case action::pause:
         return writes_of_others(thread) > thread.wanted;
       case action::lock:
-        return location_at(thread.where).holder < 0;
+        return location_at(thread.where).permits > 0;
       default:
         return true;
     }
-  }
-
-  /// Whether something has happened since `thread` fell asleep that its next step depends on.
-  bool woken(const model_thread& thread) const {
-    const location& where = location_at(thread.where);
-    const bool writes = thread.next == action::store || thread.next == action::update;
-    const bool by_reads = writes && options_.model == memory::sc;
-    return (by_reads ? where.access_stamp : where.write_stamp) > thread.asleep_since;
   }
 
   /// Who runs next; fibers::main when all have finished.
@@ -216,7 +209,7 @@ class scheduler {
           thread.next == action::pause) {
         return index;  // nobody else is affected
       }
-      if (thread.asleep && !woken(thread)) {
+      if (thread.asleep && !thread.woken(location_at(thread.where), options_.model)) {
         asleep = true;
       } else {
         found[size++] = index;
@@ -234,15 +227,10 @@ class scheduler {
         size == 1 ? 0 : choices_.choose(size, exhaustive_ || replays_ ? 0 : drawn(found, size));
     if (chosen != 0 && goes_on) ++preemptions_;
     for (std::uint32_t index = 0; sleeps_ && index < chosen; ++index) {
-      threads_[found[index]].asleep = true;
-      threads_[found[index]].asleep_since = stamp_;
+      threads_[found[index]].fall_asleep(stamp_);
     }
     current_ = found[chosen];
-    model_thread& thread = threads_[current_];
-    const bool limited = thread.asleep && thread.next != action::lock &&
-                         thread.next != action::try_lock && options_.model == memory::c11;
-    thread.fresh = limited ? thread.asleep_since : 0;
-    thread.asleep = false;
+    threads_[current_].get_up(options_.model);
     return current_;
   }
 
@@ -286,34 +274,15 @@ class scheduler {
     leave(ending::given_up);
   }
 
-  void draw_priorities() {
-    if (exhaustive_ || options_.model != memory::sc) return;
-    for (model_thread& thread : threads_) {
-      thread.priority = options_.pct_depth + random_.below(1'000'000);
-    }
-    change_points_.clear();
-    for (unsigned index = 1; index < options_.pct_depth; ++index) {
-      change_points_.push_back(1 + random_.below(std::max<std::uint64_t>(longest_, 10)));
-    }
-  }
-
   std::uint32_t drawn(const std::array<unsigned, most_threads>& found, std::uint32_t size) {
     if (options_.model != memory::sc) return random_.below(size);
-    for (std::size_t index = 0; index < change_points_.size(); ++index) {
-      if (change_points_[index] == nodes_) {
-        threads_[current_].priority = static_cast<std::uint32_t>(index);
-      }
-    }
-    std::uint32_t best = 0;
-    for (std::uint32_t index = 1; index < size; ++index) {
-      if (threads_[found[index]].priority > threads_[found[best]].priority) best = index;
-    }
-    return best;
+    return priorities_.highest(found.data(), size, current_, nodes_);
   }
 
   const bool sleeps_;
   const bool commutes_;
   random_source random_;
+  pct_priorities priorities_;
   fibers fibers_;
   context::entry_point entry_ = nullptr;
   std::array<model_thread, most_threads> threads_;
@@ -325,7 +294,6 @@ class scheduler {
   std::uint64_t longest_ = 0;
   std::uint64_t writes_ = 0;
   std::uint64_t free_steps_ = 0;
-  std::vector<std::uint64_t> change_points_;
   ending ending_ = ending::finished;
 };
 
