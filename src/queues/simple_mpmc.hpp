@@ -49,7 +49,7 @@ class simple_mpmc::type {
   using link = std::uint64_t;  ///< index in the lower half, modification count in the upper
 
   static constexpr index none = ~index{0};
-  static constexpr index batch_nodes = 32;
+  static constexpr index batch_nodes = explored<Platform> ? 2 : 32;
 
   /// Free nodes, linked through next_free.
   struct batch {
@@ -188,7 +188,7 @@ class simple_mpmc::type {
   template <class Value>
   using cell = typename Platform::template cell<Value>;
 
-  static constexpr index first_chunk_nodes = 64;
+  static constexpr index first_chunk_nodes = explored<Platform> ? 4 : 64;
 
   struct node {
     atomic<link> next{make_link(none, 0)};
@@ -214,8 +214,8 @@ class simple_mpmc::type {
                                        std::memory_order_release, std::memory_order_relaxed);
   }
 
-  /// Node i stands at place i + 64, and a chunk holds the places of equal bit width: 64 nodes in
-  /// the first, and in each later one twice as many as in the one before.
+  /// Node i stands at place i + first_chunk_nodes, and a chunk holds the places of equal bit width:
+  /// in each later one twice as many as in the one before.
   static constexpr std::uint32_t place_of(index index) { return index + first_chunk_nodes; }
 
   node& at(index index) const {

@@ -7,6 +7,7 @@
 #include <history/recorder.hpp>
 
 #include "roles.hpp"
+#include "stress.hpp"
 
 namespace heddle::queue_test {
 
