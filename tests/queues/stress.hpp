@@ -155,8 +155,9 @@ class actor {
   }
 
   push_result try_push(std::size_t which) {
-    const push_result result = queue.try_push(item(which), *handle);
-    if (pops_newest && result == push_result::ok) pushed_.push_back(item(which));
+    test_item* const pushed = item(which);
+    const push_result result = queue.try_push(pushed, *handle);
+    if (pops_newest && result == push_result::ok) pushed_.push_back(pushed);
     return result;
   }
 
