@@ -23,6 +23,8 @@ PACKAGES = {
         "liburing-dev", "libuv1-dev", "wrk", "apache2-utils"),
     "test": ("gdb", "strace", "valgrind"),
     "clang": ("clang", "libclang-rt-14-dev"),
+    # Queues of other libraries: what is missing leaves them out.
+    "adapters": ("libtbb-dev", "libxenium-dev"),
 }
 
 
@@ -170,3 +172,13 @@ def ensure(groups: list[str], dry_run: bool = False, host: Host | None = None) -
         raise Problem(f"Debian packages are missing; {who}run: {decision.command}", EXIT_FAILED)
     say(f"heddle: installing {len(missing)} Debian packages: {' '.join(missing)}")
     _install(decision, host.is_root)
+
+
+def ensure_if_possible(groups: list[str], dry_run: bool = False, host: Host | None = None) -> None:
+    """Like ensure, for packages that heddle can do without: a failure is told and changes nothing."""
+    if shutil.which("dpkg-query") is None or not find_missing(wanted(*groups)):
+        return
+    try:
+        ensure(groups, dry_run, host)
+    except Problem as problem:
+        say(f"heddle: going on without some queues of other libraries: {problem}")

@@ -150,6 +150,17 @@ class Ensure(unittest.TestCase):
             self.ensure(PERSON)
         self.assertEqual(self.calls(), ["sudo", "install -y --no-install-recommends wrk gdb"])
 
+    def test_what_heddle_can_do_without_is_installed_or_its_absence_told(self):
+        self.write("lists", "wrk\ngdb\n")
+        with mock.patch.dict(packages.PACKAGES, {"adapters": ("wrk",)}), support.captured():
+            packages.ensure_if_possible(["adapters"], host=ROOT_USER)
+        self.assertEqual(self.calls(), ["install -y --no-install-recommends wrk"])
+        with mock.patch.dict(packages.PACKAGES, {"adapters": ("libnowhere-dev",)}):
+            with support.captured() as (_, err):
+                packages.ensure_if_possible(["adapters"], host=ROOT_USER)
+            self.assertIn("going on without", err.getvalue())
+            self.assertIn("no package libnowhere-dev", err.getvalue())
+
     def test_dry_run_prints_the_command_and_runs_nothing(self):
         self.ensure(ROOT_USER, dry_run=True)
         self.assertEqual(self.out, "apt-get update && "
