@@ -26,13 +26,18 @@ def cells(summary: Summary) -> list[str]:
 
 
 def text_table(summaries: list[Summary]) -> str:
+    """The table of a comparison of servers."""
+    return aligned(COLUMNS, [cells(summary) for summary in summaries])
+
+
+def aligned(columns: tuple[str, ...], rows: list[list[str]]) -> str:
     """Columns aligned, names left and numbers right, errors last and unpadded."""
-    lines = [list(COLUMNS), *(cells(summary) for summary in summaries)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(COLUMNS))]
+    lines = [list(columns), *rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
     text = []
     for line in lines:
         padded = [line[0].ljust(widths[0])]
-        padded += [line[i].rjust(widths[i]) for i in range(1, len(COLUMNS) - 1)]
+        padded += [line[i].rjust(widths[i]) for i in range(1, len(columns) - 1)]
         text.append("  ".join([*padded, line[-1]]).rstrip())
     return "\n".join(text)
 
@@ -52,22 +57,28 @@ def noise_line(again: Summary | None) -> str:
             f"requests/s {_ratio(again.throughput_ratio)}; a difference inside this band is noise")
 
 
-class _LogAxis:
-    """Ratios to x positions; the range holds every interval and 1."""
+class LogAxis:
+    """Positive values to x positions; the range holds them all."""
 
     def __init__(self, values: list[float], left: float, right: float):
-        self.low = min([*values, 1.0]) / 1.05
-        self.high = max([*values, 1.0]) * 1.05
+        self.low = min(values) / 1.05
+        self.high = max(values) * 1.05
         self.left, self.right = left, right
 
-    def at(self, ratio: float) -> float:
-        share = math.log(ratio / self.low) / math.log(self.high / self.low)
+    def at(self, value: float) -> float:
+        share = math.log(value / self.low) / math.log(self.high / self.low)
         return self.left + share * (self.right - self.left)
 
     def ticks(self) -> list[float]:
-        """Round ratios inside the range; finer ones when the range is narrow."""
-        steps = ([0.8, 0.9, 1, 1.1, 1.2, 1.3] if self.high / self.low < 1.6 else
-                 [0.1, 0.2, 0.5, 0.7, 0.8, 1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100])
+        """Round values inside the range; finer ones when the range is narrow."""
+        decades = [10.0 ** power for power in range(-6, 13)]
+        if self.high / self.low < 1.6:
+            steps = [0.8, 0.9, 1, 1.1, 1.2, 1.3]
+        elif self.high / self.low < 50:
+            steps = sorted([0.7, 0.8, 1.2, 1.5, 3,
+                            *(unit * step for unit in decades for step in (1, 2, 5))])
+        else:
+            steps = decades
         return [step for step in steps if self.low <= step <= self.high]
 
 
@@ -80,8 +91,8 @@ def dot_plot(summaries: list[Summary], band: Estimate | None) -> str:
     left = 20 + 6.6 * max(len(summary.row) for summary in rows)
     width = int(max(width, left + 420))
     height = top + step * len(rows) + 40
-    axis = _LogAxis([x for s in rows for x in (*s.cpu_ratios, s.cpu_ratio.low, s.cpu_ratio.high)],
-                    left, width - 20)
+    values = [x for s in rows for x in (*s.cpu_ratios, s.cpu_ratio.low, s.cpu_ratio.high)]
+    axis = LogAxis([1.0, *values], left, width - 20)
     bottom = top + step * len(rows)
     parts = [f'<svg role="img" viewBox="0 0 {width} {height}" width="{width}" font-size="12">'
              "<title>Server CPU per request, ratio to the reference</title>"]
@@ -121,7 +132,7 @@ td:last-child{white-space:normal}
 """
 
 
-def _html_table(header: tuple[str, ...], rows: list[list[str]]) -> str:
+def html_table(header: tuple[str, ...], rows: list[list[str]]) -> str:
     head = "".join(f"<th>{escape(name)}</th>" for name in header)
     lines = ["".join(f"<td>{escape(text)}</td>" for text in row) for row in rows]
     body = "\n".join(f"<tr>{line}</tr>" for line in lines)
@@ -137,22 +148,28 @@ def limitations(cores: int, few: int) -> list[str]:
     return lines
 
 
-def page(title: str, summaries: list[Summary], again: Summary | None, facts: dict, notes: list[str],
-         limits: list[str]) -> str:
-    """The whole page; no script, no external resource. `notes` follow the figure as its caption."""
+def document(title: str, body: str, limits: list[str], facts: dict) -> str:
+    """A whole page around `body`; no script, no external resource."""
     environment = [[key, "unknown" if value is None else str(value)]
                    for key, value in facts.items()]
-    caption = " ".join(f"{escape(note)}." for note in [*notes, noise_line(again)])
     box = "".join(f"<li>{escape(limit)}</li>" for limit in limits)
     return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>
 <style>{_STYLE}</style></head><body>
 <h1>{escape(title)}</h1>
-<div class="wide">{dot_plot(summaries, again.cpu_ratio if again else None)}</div>
-<p>{caption} Grey band: interval of A/A'. Faint dots: single rounds.</p>
-{_html_table(COLUMNS, [cells(summary) for summary in summaries])}
+{body}
 <div class="box"><strong>Limits</strong><ul>{box}</ul></div>
 <h2>Environment</h2>
-{_html_table(("what", "value"), environment)}
+{html_table(("what", "value"), environment)}
 </body></html>
 """
+
+
+def page(title: str, summaries: list[Summary], again: Summary | None, facts: dict, notes: list[str],
+         limits: list[str]) -> str:
+    """The page of a comparison of servers. `notes` follow the figure as its caption."""
+    caption = " ".join(f"{escape(note)}." for note in [*notes, noise_line(again)])
+    return document(title, f"""\
+<div class="wide">{dot_plot(summaries, again.cpu_ratio if again else None)}</div>
+<p>{caption} Grey band: interval of A/A'. Faint dots: single rounds.</p>
+{html_table(COLUMNS, [cells(summary) for summary in summaries])}""", limits, facts)

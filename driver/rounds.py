@@ -5,7 +5,7 @@ import json
 import os
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -101,7 +101,7 @@ def measure(row: Row, plan: Plan, padding: int, interrupt: Interrupt) -> dict:
     return record
 
 
-def _orders(plan: Plan) -> Iterator[tuple[int, list[Row], random.Random]]:
+def _orders(plan) -> Iterator[tuple[int, list, random.Random]]:
     """Endless rounds with their order; the same seed gives the same orders and paddings."""
     number = 0
     while True:
@@ -114,6 +114,19 @@ def _orders(plan: Plan) -> Iterator[tuple[int, list[Row], random.Random]]:
 
 def run(plan: Plan, journal: Journal, interrupt: Interrupt) -> tuple[list[dict], bool]:
     """All rounds of the plan; returns the records and whether it was interrupted."""
+    def cell(row: Row, chance: random.Random) -> dict:
+        record = measure(row, plan, chance.randrange(4096), interrupt)
+        return {"schema": SCHEMA, "row": row.name, "kind": row.kind, "binary": row.binary,
+                "connections": plan.load.connections, "workers": plan.workers,
+                "seconds": plan.load.seconds, **record}
+    return repeat(plan, journal, interrupt, cell)
+
+
+def repeat(plan, journal: Journal, interrupt: Interrupt,
+           cell: Callable[[object, random.Random], dict]) -> tuple[list[dict], bool]:
+    """Measures each of `plan.rows` once a round by `cell`, whose record says `ok`, or not and
+    `failure`. `plan` also has `seed`, `budget_s`, `rounds` and `expected_rounds()`, as in Plan;
+    rows have a `name`. Returns the records and whether it was interrupted."""
     records: list[dict] = []
     progress = Progress()
     started_s = time.monotonic()
@@ -122,18 +135,15 @@ def run(plan: Plan, journal: Journal, interrupt: Interrupt) -> tuple[list[dict],
         for position, row in enumerate(rows, 1):
             progress.show(len(records), expected * len(rows),
                           f"round {number}/{expected} {row.name}")
-            padding = chance.randrange(4096)
             begun_s = time.time()
             try:
                 interrupt.check()
-                record = measure(row, plan, padding, interrupt)
+                record = cell(row, chance)
             except Interrupted:
                 progress.clear()
                 return records, True
-            record = {"schema": SCHEMA, "row": row.name, "kind": row.kind, "binary": row.binary,
-                      "round": number, "position": position, "seed": plan.seed,
-                      "started_unix_s": round(begun_s, 3), "connections": plan.load.connections,
-                      "workers": plan.workers, "seconds": plan.load.seconds, **record}
+            record = {**record, "round": number, "position": position, "seed": plan.seed,
+                      "started_unix_s": round(begun_s, 3)}
             journal.append(record)
             records.append(record)
             if not record["ok"]:
