@@ -27,6 +27,19 @@ inline std::uint64_t cycle_count() noexcept {
 #endif
 }
 
+/// cycle_count() that no instruction before or after it passes, for timing a few instructions. It
+/// costs more than they do: measure its cost and subtract it.
+inline std::uint64_t ordered_cycle_count() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_lfence();
+  const std::uint64_t count = __builtin_ia32_rdtsc();
+  __builtin_ia32_lfence();
+  return count;
+#else
+  return now_ns();
+#endif
+}
+
 /// Counts of cycle_count() in a microsecond, measured once.
 std::uint64_t cycles_per_us() noexcept;
 
