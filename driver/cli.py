@@ -5,12 +5,14 @@ import argparse
 import json
 import os
 import random
+import re
 import sys
 from pathlib import Path
 
-from driver import bench, packages, testrun, zoo
+from driver import bench, packages, queue_bench, testrun, zoo
 from driver.console import EXIT_INTERRUPTED, Problem, UsageProblem, say
 from driver.meson import BuildDirectory
+from driver.queue_cells import Choice
 from driver.wrk import Load
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -21,6 +23,7 @@ USAGE = """usage: ./heddle COMMAND [OPTION]... [WORD]...
   list [FILTER]    queues, schedulers, pollers, combinations, servers, peers; --json for programs
   test             run the tests; the last line is `N passed, N failed, N skipped`
   bench [FILTER]   compare hello servers and peers with raw-epoll, in under five minutes
+  bench queues [FILTER]   compare the queues alone, in under five minutes
 
 FILTER: words that must all occur in a name. `./heddle COMMAND --help` lists its options.
 exit: 0 ok, 1 failure, 2 usage, 3 some cells failed, 130 interrupted"""
@@ -40,7 +43,8 @@ class Parser(argparse.ArgumentParser):
         super().__init__(prog=f"./heddle {command}", description=description, allow_abbrev=False)
 
     def error(self, message: str) -> None:
-        raise UsageProblem(f"{self.prog.split()[-1]}: {message.removeprefix('argument ')}")
+        what = self.prog.removeprefix("./heddle ")
+        raise UsageProblem(f"{what}: {message.removeprefix('argument ')}")
 
     def parse(self, words: list[str]) -> argparse.Namespace:
         """Options and words in any order; UsageProblem names what is allowed instead."""
@@ -67,6 +71,21 @@ def _duration(text: str) -> float:
         return bench.parse_duration(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _list_of(parse):
+    """Several values with commas between them."""
+    def parse_all(text: str) -> tuple:
+        return tuple(dict.fromkeys(parse(part) for part in text.split(",")))
+    return parse_all
+
+
+def _decimal(low: float, high: float):
+    def parse(text: str) -> float:
+        if not re.fullmatch(r"[0-9]+(\.[0-9]+)?", text) or not low <= float(text) <= high:
+            raise argparse.ArgumentTypeError(f"'{text}' is not a number from {low:g} to {high:g}")
+        return float(text)
+    return parse
 
 
 def _definition(text: str) -> tuple[str, str]:
@@ -171,29 +190,68 @@ def command_test(words: list[str]) -> int:
     return testrun.run_all(builds, options.suite, extra, options.junit)
 
 
-def command_bench(words: list[str]) -> int:
-    parser = Parser("bench", "Compare hello servers and peers, each round paired with raw-epoll.")
+def command_bench_queues(words: list[str]) -> int:
+    parser = Parser("bench queues", "Compare the queues alone: fresh processes, each round paired "
+                    "with a reference. FILTER: words of queues, and of workloads.")
     _add_filter(parser)
     _add_build(parser)
+    _add_rounds(parser)
+    usual = Choice()
     add = parser.add_argument
-    add("--server", choices=("hello", "hello-timeout"), default="hello", help="which (hello)")
+    add("--workload", action="append", default=[], metavar="NAME", help="only this; repeatable")
+    add("--threads", type=_list_of(_number(1, 256)), default=usual.threads, metavar="N,...",
+        help="thread counts (1,2)")
+    add("--think-ns", type=_list_of(_decimal(0, 1e6)), default=usual.think_ns, metavar="NS,...",
+        help="time between two operations of a thread, such as 0,50,100,500 (0)")
+    add("--steal-percent", type=_list_of(_decimal(0.1, 10)), default=usual.steal_percent,
+        metavar="P,...", help="share that thieves take (0.1,1,10)")
+    add("--duration-ms", type=_number(1, 60000), metavar="N", help="of one run (as fits)")
+    options = parser.parse(words)
+    choice = Choice(tuple(options.words), tuple(options.workload), options.threads,
+                    options.think_ns, options.steal_percent)
+    request = queue_bench.Request(choice, options.duration_ms, options.rounds, options.budget,
+                                  *_seed_and_out(options))
+    packages.ensure(_groups([]))
+    build = _build_directory("none", options.definitions)
+    build.configure()
+    return queue_bench.run(request, build, options.jobs)
+
+
+def _add_rounds(parser: Parser) -> None:
+    """What every comparison has."""
+    add = parser.add_argument
     add("--rounds", type=_number(1, 10000), metavar="N", help="so many, whatever the budget")
     add("--budget", type=_duration, default=240.0, metavar="TIME",
         help="as many rounds as fit (240s)")
+    add("--seed", type=_number(0, 2**63 - 1), metavar="N", help="of the order and the intervals")
+    add("--out", type=Path, metavar="DIR", help="results go here (build/bench/results-DATE-TIME)")
+
+
+def _seed_and_out(options: argparse.Namespace) -> tuple[int, Path | None]:
+    seed = random.SystemRandom().randrange(2**32) if options.seed is None else options.seed
+    return seed, options.out.absolute() if options.out else None
+
+
+def command_bench(words: list[str]) -> int:
+    if words[:1] == ["queues"]:
+        return command_bench_queues(words[1:])
+    parser = Parser("bench", "Compare hello servers and peers, each round paired with raw-epoll.")
+    _add_filter(parser)
+    _add_build(parser)
+    _add_rounds(parser)
+    add = parser.add_argument
+    add("--server", choices=("hello", "hello-timeout"), default="hello", help="which (hello)")
     add("--seconds", type=_number(1, 3600), metavar="N", help="load per cell (1 or 2, as fits)")
     add("--connections", type=_number(1, 60000), default=128, metavar="N", help="of wrk (128)")
     add("--workers", type=_number(1, 1024), default=2, metavar="N",
         help="of each server, and threads of wrk (2)")
-    add("--seed", type=_number(0, 2**63 - 1), metavar="N", help="of the order and the intervals")
     add("--peer", type=_definition, action="append", default=[], metavar="NAME=PATH",
         help="one more row, from a program that takes HOST PORT WORKERS; repeatable")
-    add("--out", type=Path, metavar="DIR", help="results go here (build/bench/results-DATE-TIME)")
     options = parser.parse(words)
     Load(options.connections, options.workers, 1)  # refuses numbers that wrk cannot do
-    seed = random.SystemRandom().randrange(2**32) if options.seed is None else options.seed
-    out = options.out.absolute() if options.out else None
     request = bench.Request(options.words, options.server, options.workers, options.connections,
-                            options.seconds, options.rounds, options.budget, seed, out,
+                            options.seconds, options.rounds, options.budget,
+                            *_seed_and_out(options),
                             {name: Path(path).absolute() for name, path in options.peer})
     packages.ensure(_groups([]))
     build = _build_directory("none", options.definitions)

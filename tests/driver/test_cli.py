@@ -28,6 +28,10 @@ class BadInput(unittest.TestCase):
         ("bench", "--seed", "٣"): "is not a whole number",
         ("bench", "--round", "3"): "unknown option '--round'",
         ("bench", "--peer", "libfev"): "'libfev' is not NAME=VALUE",
+        ("bench", "queues", "--threads", "1,0"): "'0' is not a whole number from 1 to 256",
+        ("bench", "queues", "--think-ns", "0,-5"): "'-5' is not a number from 0 to 1e+06",
+        ("bench", "queues", "--steal-percent", "nan"): "'nan' is not a number from 0.1 to 10",
+        ("bench", "queues", "--workers", "2"): "bench queues: unknown option '--workers'",
     }
 
     def test_each_is_one_line_that_says_what_is_allowed(self):
@@ -40,7 +44,8 @@ class BadInput(unittest.TestCase):
                 self.assertIn(expected, done.stderr)
 
     def test_help_is_not_an_error(self):
-        for words in (("--help",), ("help",), ("bench", "--help"), ("test", "-h")):
+        for words in (("--help",), ("help",), ("bench", "--help"), ("test", "-h"),
+                      ("bench", "queues", "--help")):
             done = heddle(*words)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertTrue(done.stdout.startswith("usage: ./heddle"), done.stdout)

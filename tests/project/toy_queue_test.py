@@ -91,9 +91,12 @@ class ToyQueue(unittest.TestCase):
             self.assertEqual({f"hello-{name}" for name in names} - set(servers), set())
 
             server = servers["hello-epoll-work-stealing-toy-queue"]
-            self.run_tool("ninja", "-C", str(build), server, "tests/queue-model-toy-queue")
+            bench = "benchmarks/queues/queue-bench-toy-queue"
+            self.run_tool("ninja", "-C", str(build), server, bench, "tests/queue-model-toy-queue")
             self.run_tool(str(build / "tests/queue-model-toy-queue"))
             self.assertIn("toy-queue", self.run_tool(str(build / server), "--help"))
+            measured = json.loads(self.run_tool(str(build / bench), "--operations", "1000"))
+            self.assertEqual(measured["operations"], 1000)
 
     def run_tool(self, *command):
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
