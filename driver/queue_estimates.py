@@ -166,10 +166,11 @@ def cannot_be_told_apart(one: QueueSummary, other: QueueSummary, again: Estimate
 
 
 def rank(queues: list[QueueSummary], again: Estimate | None, seed: int) -> None:
-    """Fills in `rank`: a queue that cannot be told from the first of the rank above shares it."""
+    """Fills in `rank`: a queue that cannot be told from the first of the rank above shares it. With
+    too few rounds for an interval there are none."""
     leader: QueueSummary | None = None
     for place, queue in enumerate(queues, 1):
-        if queue.ratio is None:
+        if queue.ratio is None or queue.ratio.rounds < FEWEST_ROUNDS_FOR_95:
             continue
         if leader is None or not cannot_be_told_apart(leader, queue, again, seed):
             leader = queue

@@ -170,7 +170,7 @@ class Statistics(unittest.TestCase):
     def test_few_rounds_make_no_ranks(self):
         queues = [self.summary("a", [10.0] * 3), self.summary("b", [1.0] * 3)]
         queue_estimates.rank(queues, None, 1)
-        self.assertEqual([queue.rank for queue in queues], [1, 1])
+        self.assertEqual([queue.rank for queue in queues], [0, 0])
 
 
 class Comparing(Scratch):
