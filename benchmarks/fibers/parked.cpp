@@ -3,24 +3,12 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <string>
+#include <string_view>
 #include <vector>
 
+#include "../process.hpp"
 #include <heddle/heddle.hpp>
 #include <heddle/sync/semaphore.hpp>
-
-namespace {
-
-/// A row of /proc/self/status, in bytes.
-double status_bytes(const std::string& row) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with(row + ":")) return std::stod(line.substr(row.size() + 1)) * 1024;
-  return 0;
-}
-
-}  // namespace
 
 int main(int argc, char** argv) {
   long count = 1'000'000;
@@ -31,6 +19,9 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s [COUNT], a number of fibers from 1\n", argv[0]);
     return 2;
   }
+  const auto status_bytes = [](std::string_view row) {
+    return 1024.0 * static_cast<double>(heddle::bench::status_kib(row));
+  };
   const auto runtime = heddle::make_runtime(heddle::combinations()[0].name);
   runtime->run([&] {
     heddle::semaphore gate(0);
