@@ -32,8 +32,10 @@ class experiment {
         first_(make_queue()),
         second_(asked.what == workload::ping_pong ? make_queue() : nullptr),
         division_(division::of(asked.what, asked.threads)),
-        fillers_(can.many_push ? asked.threads : 1),
-        drainers_(can.many_take && can.hands_over ? asked.threads : 1),
+        fillers_(can.many_push && (traits.exact_capacity || can.many_pop) ? asked.threads : 1),
+        drainers_(can.many_take && can.hands_over && (traits.exact_capacity || can.many_push)
+                      ? asked.threads
+                      : 1),
         rounds_(state_, asked.threads, fillers_, drainers_, capacity_),
         start_(asked.threads + 1) {
     if (asked.what == workload::burst && rounds_.fill_items() == 0)
@@ -61,8 +63,7 @@ class experiment {
     result.memory_peak_kib = status_kib("VmHWM");
     result.capacity_slots = capacity_;
     result.empty_is_false = carries_items && never_runs_empty();
-    result.full_is_false = result.empty_is_false && can.bounded && traits.exact_capacity &&
-                           capacity_ >= asked_.threads;
+    result.full_is_false = result.empty_is_false && can.fills_up && capacity_ >= asked_.threads;
     if (!in_time) throw std::runtime_error("the run did not end within its time");
     if constexpr (carries_items) check_items(result);
     return result;

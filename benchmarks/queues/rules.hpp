@@ -15,11 +15,11 @@ inline constexpr bool counter_only = requires {
 
 /// What a queue's traits allow: all that the benchmark knows of a queue.
 struct abilities {
-  bool many_push = false;   ///< several threads may push at once
-  bool many_pop = false;    ///< several threads may call try_pop at once
-  bool many_take = false;   ///< several threads may take items, by try_pop or as thieves
-  bool hands_over = false;  ///< an item that one thread pushes can be taken by another at once
-  bool bounded = false;
+  bool many_push = false;      ///< several threads may push at once
+  bool many_pop = false;       ///< several threads may call try_pop at once
+  bool many_take = false;      ///< several threads may take items, by try_pop or as thieves
+  bool hands_over = false;     ///< an item that one thread pushes can be taken by another at once
+  bool fills_up = false;       ///< is full at its capacity and not before
   bool carries_items = false;  ///< false for the counter that is the upper bound
 
   static constexpr abilities of(const queue_traits& traits, bool counter_only) {
@@ -28,7 +28,7 @@ struct abilities {
             .many_pop = traits.pop == role::any,
             .many_take = traits.pop == role::any || thieves,
             .hands_over = traits.pop == role::one || traits.every_item_stealable,
-            .bounded = traits.bounded,
+            .fills_up = traits.bounded && traits.exact_capacity,
             .carries_items = !counter_only};
   }
 
@@ -59,7 +59,7 @@ constexpr std::array<workload_rule, 11> rules_of(const queue_traits& traits, boo
       {workload::burst, "burst", "all push a burst; then all drain it", 1, most_threads, 1},
       {workload::empty_pop, "empty-pop", "all pop from an empty queue", 1, by_takers, 1},
       {workload::nearly_full, "nearly-full", "pairwise, with one free slot for each thread", 1,
-       if_allowed(can.bounded && can.carries_items, by_all), 1},
+       if_allowed(can.fills_up && can.carries_items, by_all), 1},
       {workload::ping_pong, "ping-pong", "two threads pass an item through two queues", 2,
        if_allowed(can.carries_items && transfers && can.hands_over, 2), 1},
       {workload::owner_thieves, "owner-thieves",

@@ -151,8 +151,11 @@ void consume(Worker& self, const division& threads) {
   one_sided(self, threads.steps(self.run.asked, false), [&] { return self.pop(); });
 }
 
+/// A queue that may be full below its capacity takes what it can, and each thread pops as many
+/// items as it pushed.
 template <class Worker>
 void burst(Worker& self, burst_rounds& rounds, bool fills, bool drains) {
+  constexpr bool exact = Worker::traits.exact_capacity;
   bool measuring = false;
   for (;;) {
     rounds.await_start();
@@ -160,12 +163,13 @@ void burst(Worker& self, burst_rounds& rounds, bool fills, bool drains) {
       self.begin_measuring();
     if (rounds.this_round() == phase::stop) break;
     const std::uint64_t start = cycle_count();
-    for (std::size_t left = fills ? rounds.fill_items() : 0; left > 0; --left)
-      if (!self.push_until_done()) break;
+    const std::size_t most_pushes = fills ? rounds.fill_items() : 0;
+    std::size_t pushes = 0;
+    while (pushes < most_pushes && (exact ? self.push_until_done() : self.push())) ++pushes;
     self.result.fill_cycles += cycle_count() - start;
     rounds.await_filled();
     const std::uint64_t filled = cycle_count();
-    for (std::size_t left = drains ? rounds.drain_items() : 0; left > 0; --left)
+    for (std::size_t left = !exact ? pushes : drains ? rounds.drain_items() : 0; left > 0; --left)
       if (!self.pop_until_done()) break;
     self.result.drain_cycles += cycle_count() - filled;
   }

@@ -177,6 +177,11 @@ TEST(rules, one_thread_empties_an_inbox) {
   EXPECT_EQ(most(traits, workload::owner_thieves), 1u);
 }
 
+TEST(rules, a_queue_that_is_full_below_its_capacity_is_not_run_nearly_full) {
+  EXPECT_EQ(most({.bounded = true}, workload::nearly_full), most_threads);
+  EXPECT_EQ(most({.bounded = true, .exact_capacity = false}, workload::nearly_full), 0u);
+}
+
 TEST(rules, the_counter_carries_nothing) {
   const auto rules = rules_of(queue_traits{}, true);
   EXPECT_TRUE(rule_of(rules, workload::pairwise).applies());
