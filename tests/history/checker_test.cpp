@@ -99,6 +99,15 @@ TEST(linearizability, takes_the_youngest_for_the_owner_of_a_deque_and_the_oldest
   EXPECT_FALSE(right(after({steal(1, 6, 9), pop(1, 6, 9)}), deque)) << "both took the same";
 }
 
+TEST(linearizability, lets_an_owner_hide_items_from_thieves_where_it_may) {
+  const operation misses = made(call::steal, outcome::empty, 0, 2, 3, 1);
+  EXPECT_FALSE(right({push(1, 0, 1), misses}, relaxed(0)));
+  specification hides = relaxed(0);
+  hides.every_item_stealable = false;
+  EXPECT_TRUE(right({push(1, 0, 1), misses}, hides));
+  EXPECT_FALSE(right({push(1, 0, 1), empty(2, 3)}, hides)) << "the owner finds all";
+}
+
 TEST(linearizability, orders_only_the_items_of_one_producer_where_no_more_is_promised) {
   const recording pushes{push(1, 0, 1, 0), push(2, 2, 3, 1), push(3, 4, 5, 0)};
   recording calls = pushes;

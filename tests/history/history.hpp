@@ -45,7 +45,8 @@ struct specification {
   std::size_t relaxation = 0;      ///< `relaxed`: takes one of the first that many; 0: any
   truth empty = truth::strict;
   truth full = truth::strict;
-  bool exact_capacity = true;  ///< false: may be full unless it is empty
+  bool exact_capacity = true;        ///< false: may be full unless it is empty
+  bool every_item_stealable = true;  ///< false: a thief may find nothing where the owner does
 };
 
 /// `capacity_slots` is that of the queue, 0 if it is unbounded.
@@ -55,7 +56,8 @@ inline specification specification_of(const queue_traits& traits, std::size_t ca
           .relaxation = 0,
           .empty = traits.empty,
           .full = traits.full,
-          .exact_capacity = traits.exact_capacity};
+          .exact_capacity = traits.exact_capacity,
+          .every_item_stealable = traits.every_item_stealable};
 }
 
 /// How many items must be inside for a true `full`.
@@ -63,9 +65,11 @@ inline std::size_t fewest_when_full(const specification& promised) {
   return promised.exact_capacity ? promised.capacity_slots : std::size_t{1};
 }
 
-/// Whether an answer of that kind may be false, when given to a call that was `alone`: no other
-/// call overlapped it.
-inline bool may_be_false(truth kind, bool alone) {
+/// Whether the call's "empty" or "full" may be false. `alone`: no other call overlapped it.
+inline bool may_be_false(const specification& promised, const operation& call, bool alone) {
+  const bool empty = call.result == outcome::empty;
+  if (empty && call.what == history::call::steal && !promised.every_item_stealable) return true;
+  const truth kind = empty ? promised.empty : promised.full;
   return kind == truth::spurious || (kind == truth::strict_when_quiescent && !alone);
 }
 

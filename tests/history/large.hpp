@@ -227,14 +227,14 @@ class large_history {
     for (std::size_t at = 0; at < calls_.size(); ++at) {
       const operation& call = calls_[at];
       if (call.what == call::look) continue;
-      if (call.result == outcome::empty && !may_be_false(promised.empty, alone[at]) &&
+      if (call.result == outcome::empty && !may_be_false(promised, call, alone[at]) &&
           nonempty.cover(call)) {
         return complain("\"empty\" while items were inside all the time", {call});
       }
       if (call.result == outcome::full && capacity == 0) {
         return complain("an unbounded queue was full", {call});
       }
-      if (call.result == outcome::full && !may_be_false(promised.full, alone[at]) &&
+      if (call.result == outcome::full && !may_be_false(promised, call, alone[at]) &&
           room.cover(call)) {
         return complain("\"full\" while there was room all the time", {call});
       }

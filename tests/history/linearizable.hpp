@@ -21,9 +21,9 @@ class queue_state {
         return true;
       case outcome::full:
         return promised.capacity_slots != 0 &&
-               (items_.size() >= fewest_when_full(promised) || may_be_false(promised.full, alone));
+               (items_.size() >= fewest_when_full(promised) || may_be_false(promised, call, alone));
       case outcome::empty:
-        return items_.empty() || may_be_false(promised.empty, alone);
+        return items_.empty() || may_be_false(promised, call, alone);
       case outcome::item:
         return take(call, promised);
       default:

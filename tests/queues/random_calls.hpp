@@ -94,6 +94,9 @@ class random_calls {
     const abilities may = abilities_of<Queue>(thread, plan_.threads);
     recorder& calls = recorders_[thread];
     const auto choice = random() % 16;
+    if constexpr (publishing<Queue>) {
+      if (thread == 0 && random() % 8 == 0) queue_.publish_hidden(handle);
+    }
     if (choice == 0) {
       calls.look(queue_);
     } else if (may.pushes && (choice < 9 || !may.takes())) {
