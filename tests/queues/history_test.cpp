@@ -65,7 +65,7 @@ TYPED_TEST(every_queue, keeps_its_order_and_bounds_over_many_calls) {
     ASSERT_EQ(check_large_history<typename TypeParam::queue>(plan, &errors), "")
         << describe(options);
     EXPECT_GT(errors.taken, 0u);
-    if (traits.order == queue_order::fifo) continue;
+    if (traits.order == queue_order::fifo || pops_newest) continue;
     std::printf("capacity %zu: %zu items, rank error at least %.3f in the mean, %zu at most\n",
                 capacity, errors.taken, errors.mean, errors.largest);
     this->RecordProperty("rank_error_mean", std::to_string(errors.mean));
