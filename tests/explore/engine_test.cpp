@@ -222,6 +222,14 @@ TEST_P(failures, an_execution_with_too_many_steps_is_cut) {
   EXPECT_EQ(done.cut, 1u);
 }
 
+TEST(executions, with_too_many_seq_cst_operations_are_cut) {
+  const report done = explore({}, [] {
+    variable x{0};
+    for (int round = 0; round < 200; ++round) x.fetch_add(1, seq_cst);
+  });
+  EXPECT_EQ(done.cut, 1u);
+}
+
 /// Fails when the second thread runs between two steps of the first, twice.
 void needs_two_preemptions() {
   variable x{0};

@@ -21,7 +21,8 @@ enum class recheck { after_announcing, before_announcing, never };
 ///
 /// An item runs until all items do, each on a worker of its own: as long as an item waits, an idle
 /// worker must be woken for it.
-template <class Platform, recheck Recheck = recheck::after_announcing>
+template <class Platform, recheck Recheck = recheck::after_announcing,
+          bool LastSearcherLooksAgain = true>
 class small_runtime {
  public:
   small_runtime(unsigned workers, int items)
@@ -87,7 +88,7 @@ class small_runtime {
   void stop_searching(bool& searching) {
     if (!std::exchange(searching, false)) return;
     end_search();
-    if (idle_.stop_search() && has_items()) notify();
+    if (idle_.stop_search() && LastSearcherLooksAgain && has_items()) notify();
   }
 
   void run_item() {

@@ -30,6 +30,8 @@ void expect_deadlock(const char* name, options wanted, const std::function<void(
   EXPECT_EQ(again.found->trace, done.found->trace);
 }
 
+const options two_preemptions{.preemption_bound = 2};
+
 template <class Runtime>
 void one_worker() {
   Runtime runtime(1, 1);
@@ -51,7 +53,7 @@ TEST(idle_protocol, loses_no_wake_up) {
 }
 
 TEST(idle_protocol, brings_every_item_a_worker) {
-  expect_none("idle, 2 workers, 2 items, 2 preemptions", {.preemption_bound = 2},
+  expect_none("idle, 2 workers, 2 items, 2 preemptions", two_preemptions,
               two_workers<small_runtime<model>, 2>);
 }
 
@@ -66,6 +68,11 @@ TEST(idle_protocol_mutants, without_the_last_look_are_caught) {
 TEST(idle_protocol_mutants, that_announce_after_the_last_look_are_caught) {
   expect_deadlock("idle, announced after recheck", {},
                   one_worker<small_runtime<model, recheck::before_announcing>>);
+}
+
+TEST(idle_protocol_mutants, whose_last_searcher_does_not_look_again_are_caught) {
+  expect_deadlock("idle, last searcher looks no more", two_preemptions,
+                  two_workers<small_runtime<model, recheck::after_announcing, false>, 2>);
 }
 
 using explored_mutex = basic_mutex<model, model_parker>;

@@ -132,18 +132,8 @@ class scheduler {
 
   /// What is left of this execution was explored before, or never ends. It runs on by itself, so
   /// that the client's objects are destroyed, and no longer counts.
-  void run_freely() noexcept {
-    free_ = true;
-    free_steps_ = 0;
-  }
-  void cut() noexcept {
-    if (!free_) cut_ = true;
-    run_freely();
-  }
-  void give_up_as_redundant() noexcept {
-    if (!free_) redundant_ = true;
-    run_freely();
-  }
+  void cut() noexcept { run_freely(cut_); }
+  void give_up_as_redundant() noexcept { run_freely(redundant_); }
 
   /// Leaves the execution from a model thread's stack.
   [[noreturn]] void leave(ending how) {
@@ -168,6 +158,12 @@ class scheduler {
 
  private:
   static constexpr std::uint64_t most_free_steps = 2'000;
+
+  void run_freely(bool& reason) noexcept {
+    if (free_) return;
+    free_ = reason = true;
+    free_steps_ = 0;
+  }
 
   void hand_over() {
     const unsigned next = pick();

@@ -46,6 +46,7 @@ class store_history {
   const store_event& last(const location& where) const noexcept {
     return stores_[where.order.back()];
   }
+  /// From here on the seq_cst order is not kept.
   bool order_is_full() const noexcept { return order_.full(); }
 
   /// Positions in modification order that the access may read from, or put its store behind; the
@@ -169,7 +170,7 @@ class store_history {
   int enter(const location& where, const thread_clocks& clocks, std::memory_order order,
             std::uint32_t position, bool writes) {
     const bool member = order == std::memory_order_seq_cst;
-    if (!member && order_.empty()) return seq_cst_order::none;
+    if (order_.full() || (!member && order_.empty())) return seq_cst_order::none;
     const int self =
         member ? order_.add(clocks.thread, clocks.time(), clocks.before, clocks.now, false)
                : seq_cst_order::none;
@@ -199,6 +200,7 @@ class store_history {
   /// A fence stands behind all that is coherence-ordered before what happens before the fence.
   void enter_fence(const thread_clocks& clocks, const std::vector<location>& locations,
                    std::size_t used) {
+    if (order_.full()) return;
     const int self = order_.add(clocks.thread, clocks.time(), clocks.before, clocks.now, true);
     seq_cst_order::set only;
     only.set(static_cast<unsigned>(self));
