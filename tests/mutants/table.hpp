@@ -7,6 +7,7 @@
 #include "chase_lev.hpp"
 #include "counted_blocks.hpp"
 #include "frozen_segments.hpp"
+#include "idle.hpp"
 #include "linked_inbox.hpp"
 #include "local_ring.hpp"
 #include "michael_scott.hpp"
@@ -134,11 +135,22 @@ inline std::vector<mutant> mutants_of_segments() {
   };
 }
 
+inline std::vector<mutant> mutants_of_the_idle_protocol() {
+  return {
+      idle_mutant<explore::small_runtime<explore::model_without_fences>>(
+          "idle-no-fence", "no fence between announcing and looking", weak),
+      idle_mutant<explore::small_runtime<explore::model, explore::recheck::never>>(
+          "idle-no-recheck", "no look after announcing", any_memory),
+      idle_mutant<explore::small_runtime<explore::model, explore::recheck::before_announcing>>(
+          "idle-late-announce", "the look comes before announcing", any_memory),
+  };
+}
+
 /// All mutants; docs/mutants.md says where each bug was published.
 inline std::vector<mutant> table() {
   std::vector<mutant> all;
-  for (const auto& some :
-       {mutants_of_lists(), mutants_of_rings(), mutants_of_deques(), mutants_of_segments()}) {
+  for (const auto& some : {mutants_of_lists(), mutants_of_rings(), mutants_of_deques(),
+                           mutants_of_segments(), mutants_of_the_idle_protocol()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;
