@@ -33,6 +33,7 @@ test('gtest', sh, args: ['-c', '''[ -e "$CRASH" ] && kill -SEGV $$
 OPTIONS = """
 option('combinations', type: 'string', value: '')
 option('sanitizer', type: 'combo', choices: ['none', 'address', 'thread'], value: 'none')
+option('pairwise', type: 'boolean', value: false)
 """
 NAME = "epoll-work-sharing-locking"
 ZOO = {

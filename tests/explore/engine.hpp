@@ -53,6 +53,9 @@ class engine : public scheduler {
     made.holder = made.unlocked_by = -1;
     made.permits = letter == 'm' ? 1 : 0;
     made.released = {};
+    // Of whatever an earlier execution had at this place, which may have been an atomic.
+    made.order.clear();
+    made.reads.clear();
     count_step();
   }
 
