@@ -99,8 +99,9 @@ void write_stats(const std::string& file, runtime_base& runtime) {
 
 }  // namespace
 
-int run_server(int argc, char** argv, const application* fixed_application,
-               std::string_view fixed_combination) {
+int run_server(int argc, char** argv, const application* fixed_application) {
+  const std::string_view fixed_combination =
+      fixed_application != nullptr ? combinations().front().name : std::string_view();
   const parsed parsed = parse_command_line(argc, argv, fixed_application, fixed_combination);
   if (!parsed.run) return parsed.exit_code;
   const command& command = *parsed.run;
