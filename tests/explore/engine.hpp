@@ -46,7 +46,8 @@ class engine : public scheduler {
     made.constructed_where = where;
     made.constructed_by = running();
     self().clocks.tick();
-    made.constructed_at = self().clocks.time();
+    // 0: what stands for a plain object, or is the kernel's, may be used by whoever finds it.
+    made.constructed_at = letter == 'r' || letter == 'f' ? 0 : self().clocks.time();
     made.write_stamp = made.access_stamp = ++stamp_;
     made.last_accesses.fill(0);
     made.last_accesses[running()] = made.constructed_at;
@@ -157,6 +158,9 @@ class engine : public scheduler {
     note([&] { return "writes " + show(where); }, code);
   }
 
+  /// Number of the execution under way.
+  std::uint32_t execution() const noexcept { return execution_; }
+
   void require(bool holds, const char* what, std::source_location code) {
     if (!holds) fail(std::string("required: ") + what, code);
   }
@@ -185,7 +189,7 @@ class engine : public scheduler {
     std::size_t left = 0;
     const location* first = nullptr;
     for (std::size_t index = 0; index < used_; ++index) {
-      if (!locations_[index].alive) continue;
+      if (!locations_[index].alive || locations_[index].letter == 'r') continue;
       if (left++ == 0) first = &locations_[index];
     }
     if (left == 0) return;
