@@ -82,9 +82,9 @@ class recorder {
   /// only this recorder uses.
   template <class Queue>
   void steal_half(Queue& queue, Queue& loot, typename Queue::handle& handle) {
-    const auto first =
-        end_take(begin(call::steal), queue.steal_half_into(loot, ~std::size_t{0}, handle));
-    const operation made = calls_.back();
+    operation& begun = begin(call::steal);  // a statement of its own: before the steal
+    const auto first = end_take(begun, queue.steal_half_into(loot, ~std::size_t{0}, handle));
+    const operation made = begun;
     typename Queue::handle loot_handle(loot);
     while (const auto more = first ? loot.try_pop(loot_handle) : decltype(first){}) {
       calls_.push_back(made);
