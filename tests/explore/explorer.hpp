@@ -60,6 +60,7 @@ class explorer final : public engine {
         break;
       }
       if (done.executions + done.redundant >= options_.most_executions) break;
+      if (done.steps >= options_.most_steps_in_all) break;
     }
     return done;
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -20,6 +21,8 @@ struct options {
   /// off, since what they leave out may be the only equivalent execution within the bound.
   int preemption_bound = -1;
   std::uint64_t most_executions = 1'000'000;
+  /// Steps of all executions together; beyond them no other execution begins.
+  std::uint64_t most_steps_in_all = std::numeric_limits<std::uint64_t>::max();
   /// Steps of one execution; beyond them it is cut, and counted.
   std::uint64_t most_steps = 5'000;
   std::uint64_t seed = 1;

@@ -48,9 +48,10 @@ constexpr client clients[] = {
     {"push push push push: push publish | steal steal"},
 };
 
-/// Default budget of a client, in executions, after which the search goes on at random: complete
-/// where it is small, and a few seconds for all clients of a queue.
-constexpr std::uint64_t default_executions = 20'000 / slowdown;
+/// Default budget of a client, after which the search goes on at random: complete where it is
+/// small, and a few seconds for all clients of a queue, also where one execution is long.
+constexpr std::uint64_t default_executions = 20'000;
+constexpr std::uint64_t default_steps = 1'000'000;
 /// With HEDDLE_LONG in the environment.
 constexpr std::uint64_t long_executions = 2'000'000;
 
@@ -69,8 +70,8 @@ std::string outcome(const explore::report& done, const explore::options& options
   std::string text = std::to_string(done.executions) + (random ? " at random" : " executions");
   if (done.redundant != 0) text += ", " + std::to_string(done.redundant) + " redundant";
   if (!random) {
-    text +=
-        done.complete ? ", complete" : ", stopped at " + std::to_string(options.most_executions);
+    text += done.complete ? ", complete"
+                          : ", stopped after " + std::to_string(done.executions + done.redundant);
   }
   if (done.cut != 0) {
     text += ", " + std::to_string(done.cut) + " cut (a spin, or " +
@@ -85,7 +86,9 @@ void explore_client(const client& client) {
   const program program(client.text);
   const queue_options queue_options = options_for(client);
   explore::options options;
-  options.most_executions = std::getenv("HEDDLE_LONG") ? long_executions : default_executions;
+  const bool is_long = std::getenv("HEDDLE_LONG") != nullptr;
+  options.most_executions = is_long ? long_executions : default_executions;
+  if (!is_long) options.most_steps_in_all = default_steps;
   std::string told;
   for (const auto search : {explore::strategy::exhaustive, explore::strategy::random}) {
     options.search = search;
