@@ -126,7 +126,7 @@ body{font:15px/1.45 system-ui,sans-serif;max-width:75rem;margin:2rem auto;paddin
 table{border-collapse:collapse;margin:1rem 0}
 th,td{padding:.2rem .7rem;border-bottom:1px solid #ddd;text-align:right;white-space:nowrap}
 th:first-child,td:first-child,td:last-child,th:last-child{text-align:left}
-td:last-child{white-space:normal}
+td:last-child{white-space:normal;min-width:16em}
 .wide{overflow-x:auto}
 .box{border-left:4px solid #999;padding:.2rem 1rem}
 """
