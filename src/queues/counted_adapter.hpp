@@ -13,8 +13,6 @@ namespace heddle {
 ///   bool push(T)              false: full; what it throws goes on to the caller
 ///   bool pop(T&)              false: empty, as far as the library knows
 ///   std::size_t capacity() const   0: unbounded
-///   attachment                what a thread must hold while it uses the library;
-///   default-constructed
 /// The library uses std::atomic itself and not Platform: such a queue cannot run under the
 /// explorer, and the knob first_index has no effect. Whether it holds items is counted here, see
 /// item_counts.
@@ -32,7 +30,6 @@ class counted_adapter {
    private:
     friend counted_adapter;
 
-    [[no_unique_address]] typename Library::attachment attachment_;
     item_counts::writer counts_;
   };
 
@@ -73,8 +70,5 @@ class counted_adapter {
   Library library_;
   item_counts counts_;
 };
-
-/// For a library whose threads need no attachment.
-struct unattached {};
 
 }  // namespace heddle

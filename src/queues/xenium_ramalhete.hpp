@@ -25,8 +25,6 @@ struct xenium_ramalhete {
   template <class T>
   class library {
    public:
-    using attachment = unattached;
-
     explicit library(const queue_options&) {}
     bool push(T item) {
       queue_.push(item);
