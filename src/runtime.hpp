@@ -99,9 +99,8 @@ class runtime final : public runtime_base {
           poller_(shared.pollers_, *this, tuning_),
           defers_wakes_(shared.defers_wakes()),
           poll_interval_cycles_(tuning_.poll_interval_us * cycles_per_us()),
-          overflow_interval_(scheduler_type::newest_first
-                                 ? std::min(tuning_.overflow_interval_fibers, 4u)
-                                 : tuning_.overflow_interval_fibers) {}
+          overflow_interval_(scheduler_type::newest_first ? tuning_.deque_interval_fibers
+                                                          : tuning_.overflow_interval_fibers) {}
 
     void make_ready(fiber& fiber) noexcept override {
       if (running() == nullptr) {
@@ -318,7 +317,7 @@ class runtime final : public runtime_base {
     Poller poller_;
     const bool defers_wakes_;
     const std::uint64_t poll_interval_cycles_;
-    /// Short where yields go to the overflow queue; every other time the oldest item comes first.
+    /// Where the newest fiber runs first, every other look is at the oldest one instead.
     const std::uint32_t overflow_interval_;
     std::optional<typename scheduler_type::local> local_;
     fiber* lifo_slot_ = nullptr;

@@ -12,6 +12,7 @@ struct tuning {
   std::uint32_t poll_interval_fibers = 64;
   std::uint32_t poll_interval_us = 200;
   std::uint32_t overflow_interval_fibers = 61;
+  std::uint32_t deque_interval_fibers = 4;
   std::uint32_t steal_most_fibers = 128;
   std::uint32_t steal_rounds = 2;
   std::uint32_t random_victims = 1;
@@ -51,6 +52,8 @@ inline constexpr std::array tuning_fields = {
                  "most time between two polls of a busy worker, us"},
     tuning_field{"overflow_interval_fibers", &tuning::overflow_interval_fibers, 1, 1000000,
                  "fibers between two looks at the overflow queue of a busy worker"},
+    tuning_field{"deque_interval_fibers", &tuning::deque_interval_fibers, 1, 1000000,
+                 "the same where a worker runs its newest fiber first and yields go there"},
     tuning_field{"steal_most_fibers", &tuning::steal_most_fibers, 1, 65536,
                  "most fibers that one steal takes, besides half"},
     tuning_field{"steal_rounds", &tuning::steal_rounds, 1, 1000,
