@@ -128,9 +128,6 @@ TEST(cycles, a_think_time_takes_about_as_long_as_asked) {
 }
 
 TEST(process, allocated_bytes_follow_an_allocation) {
-#if defined(HEDDLE_ASAN) || defined(HEDDLE_TSAN)
-  GTEST_SKIP() << "the sanitizers bring an allocator of their own";
-#endif
   const std::uint64_t before = allocated_bytes();
   const std::vector<char> block(1'000'000);
   EXPECT_NEAR(static_cast<double>(allocated_bytes() - before), 1e6, 1e4);
