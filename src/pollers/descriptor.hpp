@@ -14,14 +14,20 @@ struct operation;
 
 enum class direction : unsigned { read = 0, write = 1 };
 
+/// Addresses of user space end below bit 47 unless a program asks for more, and nothing here does:
+/// a generation fits above an address.
+inline constexpr unsigned generation_shift = 48;
+inline constexpr std::uint64_t address_mask = (std::uint64_t{1} << generation_shift) - 1;
+
 /// One direction of a descriptor: who uses it, and whether it is known to be ready.
 ///
-/// A word: either the address of the operation that waits for readiness, or `plain` with flags,
+/// A word: the generation of the file, so that whoever still knows an earlier file that had this
+/// memory is refused, and with it either the address of the operation that waits for readiness, or
+/// `plain` with flags,
 ///   ready          a try may succeed
 ///   busy           one operation is under way; `home` says which worker's ring holds it
 ///   closed         for good; with busy: the operation releases the direction when it ends
-/// and the generation of the file, so that whoever still knows an earlier file that had this memory
-/// is refused. The pairs: every change is an acq_rel read-modify-write on this word, so whoever
+/// The pairs: every change is an acq_rel read-modify-write on this word, so whoever
 /// takes an operation out of it sees all that its fiber wrote before it waited, and the fiber sees
 /// what they wrote.
 class descriptor_side {
@@ -55,7 +61,7 @@ class descriptor_side {
     std::uintptr_t seen = word_.load(std::memory_order_acquire);
     for (;;) {
       HEDDLE_ASSERT((seen & plain) != 0 && (seen & busy) != 0);
-      const std::uintptr_t kept = seen & (generation_mask | plain | ready | closed);
+      const std::uintptr_t kept = seen & (~address_mask | plain | ready | closed);
       if (exchange_if(seen, kept | (still_ready ? ready : 0))) return (kept & closed) != 0;
     }
   }
@@ -69,7 +75,7 @@ class descriptor_side {
     std::uintptr_t seen = from;
     for (;;) {
       if (seen == from) {
-        if (exchange_if(seen, reinterpret_cast<std::uintptr_t>(&waiting))) return waited::published;
+        if (exchange_if(seen, of(generation, waiting))) return waited::published;
       } else if (seen == (from | ready)) {
         if (exchange_if(seen, of(generation, busy))) return waited::ready;
       } else if (held) {
@@ -83,27 +89,28 @@ class descriptor_side {
   /// Readiness arrived. Returns the operation that waited, which is then begun, or nullptr.
   operation* became_ready(std::uint16_t generation) noexcept {
     std::uintptr_t seen = word_.load(std::memory_order_acquire);
-    for (;;) {
+    while (is_of(seen, generation)) {
       if ((seen & plain) != 0) {
         if ((seen & (ready | closed)) != 0) return nullptr;
         if (exchange_if(seen, seen | ready)) return nullptr;
       } else if (exchange_if(seen, of(generation, busy))) {
-        return reinterpret_cast<operation*>(seen);
+        return operation_in(seen);
       }
     }
+    return nullptr;
   }
 
   /// Takes `waiting` out if it still waits; it is then begun.
   bool claim(operation& waiting, std::uint16_t generation) noexcept {
-    std::uintptr_t expected = reinterpret_cast<std::uintptr_t>(&waiting);
+    std::uintptr_t expected = of(generation, waiting);
     return exchange_if(expected, of(generation, busy));
   }
 
   /// Takes out whatever operation waits; it is then begun.
   operation* claim_any(std::uint16_t generation) noexcept {
     std::uintptr_t seen = word_.load(std::memory_order_acquire);
-    while ((seen & plain) == 0)
-      if (exchange_if(seen, of(generation, busy))) return reinterpret_cast<operation*>(seen);
+    while ((seen & plain) == 0 && is_of(seen, generation))
+      if (exchange_if(seen, of(generation, busy))) return operation_in(seen);
     return nullptr;
   }
 
@@ -128,7 +135,7 @@ class descriptor_side {
     for (;;) {
       if ((seen & plain) == 0) {
         if (exchange_if(seen, of(generation, busy | closed)))
-          return {.waiting = reinterpret_cast<operation*>(seen)};
+          return {.waiting = operation_in(seen)};
       } else if ((seen & busy) != 0) {
         if (exchange_if(seen, seen | closed))
           return {.under_way = true, .home = static_cast<unsigned>(seen >> home_shift) & home_mask};
@@ -159,18 +166,25 @@ class descriptor_side {
   static constexpr std::uintptr_t closed = 8;
   static constexpr unsigned home_shift = 8;
   static constexpr unsigned home_mask = 0xffff;
-  static constexpr unsigned generation_shift = 32;
-  static constexpr std::uintptr_t generation_mask = std::uintptr_t{0xffff} << generation_shift;
 
   static std::uintptr_t of(std::uint16_t generation, std::uintptr_t flags = 0) noexcept {
     return (std::uintptr_t{generation} << generation_shift) | flags | plain;
   }
+  static std::uintptr_t of(std::uint16_t generation, operation& waiting) noexcept {
+    return (std::uintptr_t{generation} << generation_shift) |
+           reinterpret_cast<std::uintptr_t>(&waiting);
+  }
+  static bool is_of(std::uintptr_t seen, std::uint16_t generation) noexcept {
+    return (seen >> generation_shift) == generation;
+  }
+  static operation* operation_in(std::uintptr_t seen) noexcept {
+    return reinterpret_cast<operation*>(seen & address_mask);
+  }
 
   /// Why an operation may not begin: another has, or the file is no longer this one.
   static begun refusal(std::uintptr_t seen, std::uint16_t generation) noexcept {
-    const bool same_file =
-        (seen & plain) == 0 || (seen & generation_mask) == of(generation) - plain;
-    return same_file && ((seen & plain) == 0 || (seen & closed) == 0) ? begun::busy : begun::closed;
+    const bool closes = (seen & plain) != 0 && (seen & closed) != 0;
+    return is_of(seen, generation) && !closes ? begun::busy : begun::closed;
   }
 
   bool exchange_if(std::uintptr_t& expected, std::uintptr_t next) noexcept {
@@ -201,10 +215,6 @@ class file_reference {
   std::uint64_t tag() const noexcept { return tag_; }
 
  private:
-  /// User space has no addresses beyond 47 bits unless it asks for them, and nothing here does.
-  static constexpr unsigned generation_shift = 48;
-  static constexpr std::uint64_t address_mask = (std::uint64_t{1} << generation_shift) - 1;
-
   std::uint64_t tag_ = 0;
 };
 

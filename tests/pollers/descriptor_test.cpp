@@ -100,6 +100,24 @@ TEST_F(direction_of_a_file, remembers_which_ring_holds_its_operation) {
   file_.target().release();
 }
 
+TEST_F(direction_of_a_file, keeps_its_operation_from_whoever_means_an_earlier_file) {
+  const auto earlier = static_cast<std::uint16_t>(generation_ - 1);
+  ASSERT_EQ(side_.begin(generation_), side_begun::tried);
+  ASSERT_EQ(side_.wait(operation_, generation_, true), side_waited::published);
+  EXPECT_EQ(side_.became_ready(earlier), nullptr);
+  EXPECT_EQ(side_.claim_any(earlier), nullptr);
+  EXPECT_EQ(side_.begin(earlier), side_begun::closed);
+  EXPECT_EQ(side_.begin_at(0, earlier), side_begun::closed);
+  operation late(operation_kind::receive, file_reference(file_.target(), earlier), nullptr, 1);
+  EXPECT_EQ(side_.wait(late, earlier, false), side_waited::closed);
+  EXPECT_FALSE(side_.claim(late, earlier));
+  EXPECT_EQ(side_.became_ready(generation_), &operation_);
+  EXPECT_FALSE(side_.end(false));
+  // Nor does it become ready by an event of that file.
+  EXPECT_EQ(side_.became_ready(earlier), nullptr);
+  EXPECT_EQ(side_.begin(generation_), side_begun::must_wait);
+}
+
 TEST(descriptor, closes_the_file_at_the_second_release_and_refuses_who_knew_it) {
   const int fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   const file_reference file = descriptor::open(fd);
