@@ -18,24 +18,17 @@ namespace {
 constexpr std::size_t most_free_fibers = 512;
 constexpr std::size_t taken_fibers = 64;
 
-HEDDLE_OPAQUE worker*& worker_of_thread() noexcept {
-  HEDDLE_OPAQUE_BODY;
-  thread_local constinit worker* current = nullptr;
-  return current;
-}
-
 }  // namespace
 
-HEDDLE_OPAQUE worker* current_worker() noexcept {
+thread_local constinit worker* detail::worker_of_thread = nullptr;
+
+HEDDLE_OPAQUE worker* detail::read_worker_of_thread() noexcept {
   HEDDLE_OPAQUE_BODY;
-  return worker_of_thread();
+  return worker_of_thread;
 }
 
-worker& require_worker(const char* operation) {
-  worker* current = current_worker();
-  if (current == nullptr || current->running() == nullptr)
-    throw std::logic_error(std::string(operation) + " must be called in a fiber");
-  return *current;
+void detail::throw_no_fiber(const char* operation) {
+  throw std::logic_error(std::string(operation) + " must be called in a fiber");
 }
 
 void wake(fiber& fiber) noexcept {
@@ -48,8 +41,8 @@ void wake(fiber& fiber) noexcept {
 }
 
 void worker::enter_thread() noexcept {
-  HEDDLE_ASSERT(worker_of_thread() == nullptr);
-  worker_of_thread() = this;
+  HEDDLE_ASSERT(detail::worker_of_thread == nullptr);
+  detail::worker_of_thread = this;
   exceptions_of_thread_ = &current_exception_state();
   // run() may be called while its caller handles an exception.
   exceptions_of_caller_ = std::exchange(*exceptions_of_thread_, {});
@@ -57,7 +50,7 @@ void worker::enter_thread() noexcept {
 
 void worker::leave_thread() noexcept {
   *exceptions_of_thread_ = exceptions_of_caller_;
-  worker_of_thread() = nullptr;
+  detail::worker_of_thread = nullptr;
 }
 
 fiber& worker::allocate_fiber() {

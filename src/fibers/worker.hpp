@@ -183,11 +183,38 @@ inline void worker::run_fiber(fiber& next) noexcept {
   }
 }
 
+namespace detail {
+/// Read by current_worker alone. The name is for its assembly.
+extern thread_local constinit worker* worker_of_thread asm("heddle_worker_of_thread")
+    __attribute__((tls_model("initial-exec")));
+HEDDLE_OPAQUE worker* read_worker_of_thread() noexcept;
+[[noreturn, gnu::cold]] void throw_no_fiber(const char* operation);
+}  // namespace detail
+
 /// The worker of the calling thread; nullptr on other threads. Never keep it across a suspension.
-HEDDLE_OPAQUE worker* current_worker() noexcept;
+/// Each call reads it anew: see HEDDLE_OPAQUE, of which the assembly is the cheap form, since
+/// nothing that touches memory, as a suspension does, passes it.
+inline worker* current_worker() noexcept {
+#if defined(__x86_64__) && defined(__LP64__)
+  worker* current;
+  asm volatile(
+      "movq heddle_worker_of_thread@gottpoff(%%rip), %0\n\t"
+      "movq %%fs:(%0), %0"
+      : "=r"(current)
+      :
+      : "memory");
+  return current;
+#else
+  return detail::read_worker_of_thread();
+#endif
+}
 
 /// The running fiber's worker. Errors: std::logic_error naming `operation` outside a fiber.
-worker& require_worker(const char* operation);
+inline worker& require_worker(const char* operation) {
+  worker* const current = current_worker();
+  if (current == nullptr || current->running() == nullptr) detail::throw_no_fiber(operation);
+  return *current;
+}
 
 /// Lets a suspended fiber run. Threads: any; once for each suspension that was published.
 void wake(fiber& fiber) noexcept;

@@ -14,7 +14,8 @@ namespace heddle {
 class fiber;
 class worker;
 
-enum class operation_kind : std::uint8_t { accept, receive, send, connect, read, write };
+/// Those that use the direction of reading come first.
+enum class operation_kind : std::uint8_t { accept, receive, read, send, connect, write };
 
 /// One pending call on a descriptor, with its result. Lives in the frame of the fiber that waits
 /// for it; the kernel may own the buffer until the operation is complete.
@@ -23,14 +24,7 @@ struct alignas(16) operation : timer, list_links {
       : kind(what), generation(on.generation()), target(on.target()), buffer(memory), bytes(size) {}
 
   direction side() const noexcept {
-    switch (kind) {
-      case operation_kind::accept:
-      case operation_kind::receive:
-      case operation_kind::read:
-        return direction::read;
-      default:
-        return direction::write;
-    }
+    return kind <= operation_kind::read ? direction::read : direction::write;
   }
 
   const operation_kind kind;
