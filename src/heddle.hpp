@@ -6,5 +6,6 @@
 #include <heddle/fibers/spawn.hpp>
 #include <heddle/make_runtime.hpp>
 #include <heddle/net/socket.hpp>
+#include <heddle/net/stream.hpp>
 #include <heddle/runtime_base.hpp>
 #include <heddle/time/sleep.hpp>

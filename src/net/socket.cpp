@@ -8,35 +8,11 @@
 #include <sys/socket.h>
 
 #include <heddle/base/unique_fd.hpp>
-#include <heddle/fibers/worker.hpp>
 #include <heddle/net/socket.hpp>
-#include <heddle/pollers/operation.hpp>
-#include <heddle/runtime_base.hpp>
 #include <heddle/time/sleep.hpp>
 
 namespace heddle {
 namespace {
-
-int perform(operation& operation, const char* name, deadline limit) {
-  worker* self = &require_worker(name);
-  if (self->turn_is_over()) {
-    self->yield();
-    self = current_worker();
-  }
-  operation.target.user.store(&self->runtime(), std::memory_order_relaxed);
-  return self->perform(operation, limit);
-}
-
-/// One receive or send of part of `memory`, as the calls answer.
-result<std::size_t> transfer(operation_kind kind, file_reference file, const void* memory,
-                             std::size_t bytes, const char* name, deadline limit) {
-  if (!file) return std::errc::bad_file_descriptor;
-  if (bytes == 0) return std::size_t{0};
-  operation operation(kind, file, const_cast<void*>(memory), bytes);
-  const int answer = perform(operation, name, limit);
-  if (answer < 0) return system_error_code(-answer);
-  return static_cast<std::size_t>(answer);
-}
 
 result<unique_fd> stream_socket(int family) {
   const int fd = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -94,23 +70,6 @@ void report_shortage(int error) {
 
 }  // namespace
 
-int stream_base::native_handle() const noexcept {
-  const file_reference open = file();
-  return open ? open.target().fd() : -1;
-}
-
-result<void> stream_base::close() noexcept {
-  const file_reference closed(exchange({}));
-  if (!closed) return std::errc::bad_file_descriptor;
-  descriptor& target = closed.target();
-  for (const direction which : {direction::read, direction::write}) {
-    descriptor_side& side = target.side(which);
-    if (side.close_unused(closed.generation()) || !runtime_base::close_under_way(closed, which))
-      target.release();
-  }
-  return {};
-}
-
 result<socket> socket::connect(const endpoint& remote, deadline limit) {
   result<unique_fd> fd = stream_socket(remote.family());
   if (!fd) return fd.error();
@@ -121,25 +80,6 @@ result<socket> socket::connect(const endpoint& remote, deadline limit) {
   const int answer = perform(operation, "connect", limit);
   if (answer < 0) return system_error_code(-answer);
   return made;
-}
-
-result<std::size_t> socket::read(std::span<std::byte> buffer, deadline limit) {
-  return transfer(operation_kind::receive, file(), buffer.data(), buffer.size(), "read", limit);
-}
-
-result<std::size_t> socket::write(std::span<const std::byte> data, deadline limit) {
-  return transfer(operation_kind::send, file(), data.data(), data.size(), "write", limit);
-}
-
-result<void> socket::write_all(std::span<const std::byte> data, deadline limit) {
-  while (!data.empty()) {
-    const result<std::size_t> written = write(data, limit);
-    if (!written) return written.error();
-    data = data.subspan(*written);
-    // One deadline for all steps: a duration counts from the first that waits.
-    if (!data.empty()) limit.at_ns();
-  }
-  return {};
 }
 
 result<void> socket::shutdown(int how) noexcept {

@@ -272,10 +272,11 @@ class basic_epoll {
 
   /// The fiber holds the direction again and returns `answer`.
   static int end(operation& op, descriptor_side& side, int answer) noexcept {
-    const bool short_read = op.side() == direction::read && op.kind != operation_kind::accept &&
-                            answer > 0 && static_cast<std::size_t>(answer) < op.bytes;
-    // After a short read nothing is left and an event will tell of more, unless the peer has hung
-    // up: then the end of the stream follows without one.
+    // After a short read of a socket nothing is left and an event will tell of more, unless the
+    // peer has hung up: then the end of the stream follows without one. A terminal has further
+    // lines.
+    const bool short_read = op.kind == operation_kind::receive && answer > 0 &&
+                            static_cast<std::size_t>(answer) < op.bytes;
     const bool event_follows = op.target.watched_by.load(std::memory_order_relaxed) != nullptr &&
                                !op.target.hung_up.load(std::memory_order_acquire);
     const bool ready =
