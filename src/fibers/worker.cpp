@@ -20,7 +20,8 @@ constexpr std::size_t taken_fibers = 64;
 
 }  // namespace
 
-thread_local constinit worker* detail::worker_of_thread = nullptr;
+// Used: link-time optimisation sees no reader but the assembly, which it does not look into.
+[[gnu::used]] thread_local constinit worker* detail::worker_of_thread = nullptr;
 
 HEDDLE_OPAQUE worker* detail::read_worker_of_thread() noexcept {
   HEDDLE_OPAQUE_BODY;

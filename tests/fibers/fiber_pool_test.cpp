@@ -104,6 +104,29 @@ TEST(fiber_pool, what_was_given_back_is_handed_out_again) {
   EXPECT_EQ(fibers.pop(), first);
 }
 
+TEST(fiber_pool, a_hundred_thousand_stacks_need_few_mappings_or_say_which_limit_they_meet) {
+  fiber_pool pool(fiber_pool::default_stack_bytes);
+  fiber_list fibers;
+  const std::size_t wanted = 100'000 / slowdown;
+  try {
+    while (fibers.size() < wanted) {
+      fiber_list one;
+      pool.take(one, 1);
+      fibers.push(*one.pop());
+    }
+    std::ifstream maps("/proc/self/maps");
+    const auto mappings = std::count(std::istreambuf_iterator<char>(maps), {}, '\n');
+    std::ifstream limit("/proc/sys/vm/max_map_count");
+    std::ptrdiff_t most = 0;
+    limit >> most;
+    EXPECT_LT(mappings, most);
+  } catch (const std::system_error& error) {
+    EXPECT_NE(std::string(error.what()).find("vm.max_map_count"), std::string::npos)
+        << error.what();
+  }
+  pool.give(fibers, fibers.size());
+}
+
 TEST(fiber_pool, an_address_in_a_guard_page_names_its_fiber) {
   const fiber* one = nullptr;
   const char* bottom = nullptr;
