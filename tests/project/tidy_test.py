@@ -49,6 +49,13 @@ class Tidy(unittest.TestCase):
                        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
                        if len(line) > MOST_COLUMNS])
 
+    def test_tests_that_the_field_reports_name_exist(self):
+        text = (ROOT / "docs/field_reports.md").read_text(encoding="utf-8")
+        named = re.findall(r"`([\w/]+\.(?:cpp|py)): ([^`]+)`", text)
+        self.assertGreater(len(named), 40)
+        self.complain([f"{path}: {name}" for path, name in named
+                       if name not in (ROOT / "tests" / path).read_text(encoding="utf-8")])
+
     def test_headers_are_included_once(self):
         self.complain([f"{path.relative_to(ROOT)}: no #pragma once" for path in files("*.hpp")
                        if "#pragma once" not in path.read_text(encoding="utf-8")])
