@@ -4,6 +4,7 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import json
+import os
 from pathlib import Path
 
 from driver.console import Problem, UsageProblem
@@ -77,6 +78,24 @@ def state(entry: dict) -> str:
     return "" if entry["available"] else f"unavailable: {entry.get('reason', 'no reason given')}"
 
 
+def _rows(entries: list[dict]) -> list[tuple[str, str]]:
+    """Name and note of each line. Servers that are one program with another word share a line."""
+    shared: dict[tuple, list[str]] = {}
+    for number, entry in enumerate(entries):
+        note = ", ".join(part for part in (entry.get("kind", ""), state(entry)) if part)
+        is_word = entry["name"] != os.path.basename(entry.get("binary", entry["name"]))
+        group = (entry["protocol"], note) if is_word and "protocol" in entry else (number, note)
+        shared.setdefault(group, []).append(entry["name"])
+    rows = []
+    for (_, note), names in shared.items():
+        if len(names) > 1:
+            count = f"{len(names)} combinations"
+            rows.append((os.path.commonprefix(names) + "*", f"{count}, {note}" if note else count))
+        else:
+            rows.append((names[0], note))
+    return rows
+
+
 def table(zoo: dict) -> str:
     """One block per kind; what is unavailable says why."""
     width = max((len(entry["name"]) for kind in KINDS for entry in zoo[kind]), default=0)
@@ -87,8 +106,7 @@ def table(zoo: dict) -> str:
             continue
         usable = sum(1 for entry in entries if entry["available"])
         lines = [f"{kind} ({usable} of {len(entries)} available)"]
-        for entry in entries:
-            note = ", ".join(part for part in (entry.get("kind", ""), state(entry)) if part)
-            lines.append(f"  {entry['name']:<{width}}  {note}".rstrip())
+        for name, note in _rows(entries):
+            lines.append(f"  {name:<{width}}  {note}".rstrip())
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)

@@ -1,28 +1,14 @@
 #pragma once
 
+#include <span>
 #include <string_view>
 
-#include <heddle/net/socket.hpp>
+#include "application.hpp"
 
 namespace heddle::servers {
 
-/// What a server does with one connection, in a fiber of its own.
-struct application {
-  std::string_view name;
-  void (*serve)(socket peer);
-};
-
-void hello(socket peer);
-void hello_timeout(socket peer);
-void echo(socket peer);
-void json(socket peer);
-
-inline constexpr application applications[] = {
-    {"hello", hello},
-    {"hello-timeout", hello_timeout},
-    {"echo", echo},
-    {"json", json},
-};
+/// In the order in which they are listed.
+std::span<const application* const> applications() noexcept;
 
 /// Errors: std::invalid_argument that lists what there is.
 const application& application_named(std::string_view name);

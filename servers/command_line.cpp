@@ -1,6 +1,5 @@
 #include "command_line.hpp"
 
-#include <charconv>
 #include <stdexcept>
 #include <vector>
 
@@ -12,19 +11,6 @@
 
 namespace heddle::servers {
 namespace {
-
-/// A whole number in a range. Errors: std::invalid_argument that says what is allowed.
-template <class Number>
-Number number_in(std::string_view what, const std::string& text, Number least, Number most) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most) {
-    throw std::invalid_argument(std::string(what) + " '" + text +
-                                "' is not allowed; a number from " + std::to_string(least) +
-                                " to " + std::to_string(most));
-  }
-  return value;
-}
 
 void check_combination(const std::string& name) {
   std::vector<std::string_view> names;
@@ -48,17 +34,29 @@ std::string tuning_help() {
   return text;
 }
 
-}  // namespace
-
-const application& application_named(std::string_view name) {
-  std::string allowed;
-  for (const application& known : applications) {
-    if (known.name == name) return known;
-    allowed.append(allowed.empty() ? "" : ", ").append(known.name);
+/// The parameters of the applications of a program.
+std::string parameter_help(const application* fixed_application) {
+  std::string text;
+  for (const application* known : applications()) {
+    if (fixed_application != nullptr && fixed_application != known) continue;
+    const parameter_values standard(known->name, known->parameters);
+    for (const parameter& one : known->parameters) {
+      text += "  " + std::string(known->name) + " " + std::string(one.name) + "=" +
+              standard.text(one.name) + "  " + std::string(one.meaning) + "; " +
+              allowed_values(one) + "\n";
+    }
   }
-  throw std::invalid_argument("application '" + std::string(name) +
-                              "' is unknown; there are: " + allowed);
+  return text.empty() ? text : "Parameters (NAME=VALUE after WORKERS):\n" + text + "\n";
 }
+
+std::string names_of_applications() {
+  std::string text;
+  for (const application* known : applications())
+    text.append(text.empty() ? "" : ", ").append(known->name);
+  return text;
+}
+
+}  // namespace
 
 parsed parse_command_line(int argc, char** argv, const application* fixed_application,
                           std::string_view fixed_combination) {
@@ -67,7 +65,7 @@ parsed parse_command_line(int argc, char** argv, const application* fixed_applic
   CLI::App app("A heddle server: " + (fixed_application ? std::string(fixed_application->name)
                                                         : "every application and combination"));
   app.name(program);
-  app.footer(tuning_help());
+  app.footer(parameter_help(fixed_application) + tuning_help());
 
   std::string application_name;
   std::string combination_name(fixed_combination.empty() ? "auto-work-stealing-bounded-spmc"
@@ -78,16 +76,18 @@ parsed parse_command_line(int argc, char** argv, const application* fixed_applic
   std::string stack = std::to_string(fiber_pool::default_stack_bytes);
   std::string capacity = "0";
   std::string drain = "5000";
+  std::vector<std::string> parameters;
   std::vector<std::string> assignments;
   command wanted;
   bool list = false;
 
   if (fixed_application == nullptr)
-    app.add_option("APPLICATION", application_name, "what to serve: hello, hello-timeout, ...");
+    app.add_option("APPLICATION", application_name, "what to serve: " + names_of_applications());
   app.add_option("HOST", host, "numeric address to listen on")->capture_default_str();
   app.add_option("PORT", port, "0: the system chooses one")->capture_default_str();
   app.add_option("WORKERS", workers,
                  "threads; default: the processors of this process, quota included");
+  app.add_option("PARAMETERS", parameters, "NAME=VALUE, of what is served");
   if (fixed_combination.empty()) {
     app.add_option("--runtime", combination_name,
                    "POLLER-SCHEDULER-QUEUE; poller auto: best to be had")
@@ -116,14 +116,17 @@ parsed parse_command_line(int argc, char** argv, const application* fixed_applic
     }
     if (fixed_combination.empty()) check_combination(combination_name);
     wanted.combination = combination_name;
+    wanted.parameters.emplace(wanted.serve->name, wanted.serve->parameters);
     endpoint(host, 0);  // refuses what is no address
     wanted.host = host;
-    wanted.port = number_in<std::uint16_t>("port", port, 0, 65535);
-    if (!workers.empty()) wanted.options.workers = number_in("workers", workers, 1u, 1024u);
+    wanted.port = static_cast<std::uint16_t>(number_in("port", port, 0, 65535));
+    if (!workers.empty())
+      wanted.options.workers = static_cast<unsigned>(number_in("workers", workers, 1, 1024));
+    for (const std::string& parameter : parameters) wanted.parameters->set(parameter);
     wanted.options.stack_bytes = number_in("--stack-bytes", stack, fiber_pool::smallest_stack_bytes,
                                            fiber_pool::largest_stack_bytes);
     wanted.options.queue_capacity_slots =
-        number_in("--capacity", capacity, std::size_t{0}, std::size_t{1} << 31);
+        number_in("--capacity", capacity, 0, std::uint64_t{1} << 31);
     wanted.options.drain_limit =
         std::chrono::milliseconds(number_in("--drain-ms", drain, 0, 3'600'000));
     for (const std::string& assignment : assignments) wanted.options.tuning.set(assignment);

@@ -12,6 +12,7 @@ namespace heddle::servers {
 /// What a server was asked to do.
 struct command {
   const application* serve = nullptr;
+  std::optional<parameter_values> parameters;  // of what is served
   std::string combination;
   std::string host = "127.0.0.1";
   std::uint16_t port = 3000;

@@ -1,30 +1,18 @@
-#include <array>
-#include <cstddef>
-#include <span>
-#include <string_view>
-
-#include "applications.hpp"
-#include <heddle/net/socket.hpp>
+#include "answer_reads.hpp"
+#include "application.hpp"
 
 namespace heddle::servers {
 namespace {
 
-constexpr std::string_view response = "HTTP/1.1 200 OK\nContent-Length: 12\n\nHello world!";
+constexpr auto no_work = [] { return true; };
 
-/// Answers any read with the one response, as async-bench's servers do: nothing is parsed.
-void serve(socket peer, deadline limit) {
-  std::array<std::byte, 1024> buffer;
-  for (;;) {
-    const result<std::size_t> got = peer.read(buffer, limit);
-    if (!got || *got == 0) return;
-    if (!peer.write_all(std::as_bytes(std::span(response)), limit)) return;
-  }
-}
+void answer(socket peer) { answer_reads(peer, deadline::never(), no_work); }
+
+void answer_in_time(socket peer) { answer_reads(peer, std::chrono::seconds(5), no_work); }
 
 }  // namespace
 
-void hello(socket peer) { serve(std::move(peer), deadline::never()); }
-
-void hello_timeout(socket peer) { serve(std::move(peer), std::chrono::seconds(5)); }
+extern const application hello{"hello", {}, make_stateless<answer>};
+extern const application hello_timeout{"hello-timeout", {}, make_stateless<answer_in_time>};
 
 }  // namespace heddle::servers

@@ -8,7 +8,7 @@
 
 #include <sys/socket.h>
 
-#include "applications.hpp"
+#include "application.hpp"
 #include "http_date.hpp"
 #include "http_session.hpp"
 #include <heddle/base/clock.hpp>
@@ -69,9 +69,7 @@ void drain(socket& peer, std::span<std::byte> buffer) {
   }
 }
 
-}  // namespace
-
-void json(socket peer) {
+void answer_requests(socket peer) {
   http_session session(routes, date);
   std::array<std::byte, 4096> buffer;  // a fraction of the smallest stack
   bool has_answered = false;
@@ -93,5 +91,9 @@ void json(socket peer) {
   }
   if (session.ignores_input()) drain(peer, buffer);
 }
+
+}  // namespace
+
+extern const application json{"json", {}, make_stateless<answer_requests>};
 
 }  // namespace heddle::servers

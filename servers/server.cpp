@@ -14,8 +14,17 @@
 namespace heddle::servers {
 namespace {
 
-nlohmann::ordered_json stats_of(runtime_base& runtime) {
+nlohmann::ordered_json stats_of(const command& command, runtime_base& runtime) {
   nlohmann::ordered_json json;
+  json["application"] = command.serve->name;
+  const parameter_values& values = *command.parameters;
+  json["parameters"] = nlohmann::ordered_json::object();
+  for (const parameter& one : values.parameters()) {
+    if (one.words.empty())
+      json["parameters"][one.name] = values.number(one.name);
+    else
+      json["parameters"][one.name] = values.word(one.name);
+  }
   json["runtime"] = runtime.name();
   json["workers"] = runtime.workers();
   json["live_fibers"] = runtime.live_fibers();
@@ -31,7 +40,8 @@ nlohmann::ordered_json stats_of(runtime_base& runtime) {
 /// The signals that a server answers, blocked in every thread and waited for in one.
 class signal_thread {
  public:
-  explicit signal_thread(runtime_base& runtime) : runtime_(runtime) {
+  signal_thread(const command& command, runtime_base& runtime)
+      : command_(command), runtime_(runtime) {
     sigemptyset(&signals_);
     for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) sigaddset(&signals_, signal);
     pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
@@ -51,7 +61,7 @@ class signal_thread {
       sigwait(&signals_, &signal);
       if (ending_.load()) return;
       if (signal == SIGUSR1) {
-        std::printf("%s\n", stats_of(runtime_).dump().c_str());
+        std::printf("%s\n", stats_of(command_, runtime_).dump().c_str());
         std::fflush(stdout);
       } else {
         runtime_.request_stop();
@@ -59,19 +69,34 @@ class signal_thread {
     }
   }
 
+  const command& command_;
   runtime_base& runtime_;
   sigset_t signals_;
   std::atomic<bool> ending_{false};
   std::thread thread_;
 };
 
+/// Stops a service, however serving ends.
+class stop_at_end {
+ public:
+  explicit stop_at_end(service& service) noexcept : service_(service) {}
+  ~stop_at_end() { service_.stop(); }
+  stop_at_end(const stop_at_end&) = delete;
+  stop_at_end& operator=(const stop_at_end&) = delete;
+
+ private:
+  service& service_;
+};
+
 /// Accepts until the runtime stops. Errors: std::system_error.
-void accept_all(const command& command, runtime_base& runtime) {
+void accept_all(const command& command, runtime_base& runtime, service& service) {
   result<listener> bound = listener::bind({command.host, command.port});
   if (!bound) {
     throw std::system_error(bound.error(),
                             "cannot listen on " + endpoint(command.host, command.port).to_string());
   }
+  const stop_at_end stop(service);
+  service.start();
   std::printf("listening on %s with %u workers, %s %.*s\n",
               bound->local_endpoint().value().to_string().c_str(), runtime.workers(),
               std::string(command.serve->name).c_str(), static_cast<int>(runtime.name().size()),
@@ -82,7 +107,7 @@ void accept_all(const command& command, runtime_base& runtime) {
   for (;;) {
     result<socket> peer = bound->accept();
     if (peer) {
-      spawn(command.serve->serve, std::move(*peer));
+      spawn([&service](socket served) { service.serve(std::move(served)); }, std::move(*peer));
     } else if (peer.error() == std::errc::operation_canceled) {
       return;
     } else {
@@ -91,10 +116,11 @@ void accept_all(const command& command, runtime_base& runtime) {
   }
 }
 
-void write_stats(const std::string& file, runtime_base& runtime) {
-  std::ofstream out(file);
-  out << stats_of(runtime).dump(2) << "\n";
-  if (!out.flush()) throw std::runtime_error("cannot write the counters to '" + file + "'");
+void write_stats(const command& command, runtime_base& runtime) {
+  std::ofstream out(command.stats_file);
+  out << stats_of(command, runtime).dump(2) << "\n";
+  if (!out.flush())
+    throw std::runtime_error("cannot write the counters to '" + command.stats_file + "'");
 }
 
 }  // namespace
@@ -107,9 +133,10 @@ int run_server(int argc, char** argv, const application* fixed_application) {
   const command& command = *parsed.run;
   try {
     const auto runtime = make_runtime(command.combination, command.options);
-    signal_thread signals(*runtime);
-    runtime->run([&] { accept_all(command, *runtime); });
-    if (!command.stats_file.empty()) write_stats(command.stats_file, *runtime);
+    const auto service = command.serve->make(*command.parameters, runtime->workers());
+    signal_thread signals(command, *runtime);
+    runtime->run([&] { accept_all(command, *runtime, *service); });
+    if (!command.stats_file.empty()) write_stats(command, *runtime);
     return 0;
   } catch (const std::invalid_argument& error) {
     std::fprintf(stderr, "%s: %s\n", argv[0], error.what());

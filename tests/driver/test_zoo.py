@@ -61,6 +61,19 @@ class Filters(unittest.TestCase):
         self.assertRegex(text, r"io_uring +unavailable: needs Linux 5.19")
         self.assertIn("pollers (0 of 1 available)", text)
 
+    def test_servers_that_share_a_program_share_a_line(self):
+        shared = {"binary": "servers/heddle-server", "protocol": "echo"}
+        text = zoo.table(self.load({"servers": [
+            *({**shared, "name": f"echo-{name}", "combination": name} for name in NAMES[:2]),
+            {**shared, "name": f"json-{NAMES[2]}", "protocol": "json", "combination": NAMES[2]},
+            *({"name": f"hello-{name}", "binary": f"servers/hello-{name}", "protocol": "hello",
+               "combination": name} for name in NAMES)]}))
+        self.assertEqual([line.split() for line in text.splitlines()], [
+            ["servers", "(6", "of", "6", "available)"],
+            ["echo-epoll-work-s*", "2", "combinations"],
+            [f"json-{NAMES[2]}"],
+            *([f"hello-{name}"] for name in NAMES)])
+
     @staticmethod
     def load(content: dict) -> dict:
         with tempfile.TemporaryDirectory() as place:
