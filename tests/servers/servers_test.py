@@ -6,11 +6,10 @@ Prints TAP: one sentence a check and combination, then those that need no partic
 Every check has a server of its own on a port that the system chose. Every wait is bounded.
 """
 import contextlib
-import json
+import functools
 import random
 import re
 import shutil
-import signal
 import socket
 import struct
 import sys
@@ -19,9 +18,8 @@ import threading
 sys.dont_write_bytecode = True  # the source tree stays as it is
 
 import json_checks
-from support import JSON, WAIT_S, Answers, Skip, receive, receive_to_end, run, serving
-
-HELLO = b"HTTP/1.1 200 OK\nContent-Length: 12\n\nHello world!"
+from support import (HELLO, JSON, WAIT_S, Answers, Skip, assert_refused, receive, receive_to_end,
+                     run, run_checks, serving)
 
 
 def answer_hello(program, combination):
@@ -69,8 +67,7 @@ def print_counters(program, combination):
         client.sendall(JSON)
         json_checks.assert_json(Answers(client).next())
         for _ in range(2):
-            server.process.send_signal(signal.SIGUSR1)
-            printed = json.loads(server.line())
+            printed = server.counters()
             assert printed["runtime"] == combination and printed["workers"] == 2, printed
             assert all(isinstance(count, int) for count in printed["counters"].values()), printed
             assert sum(printed["counters"].values()) > 0, printed
@@ -111,16 +108,6 @@ def serve_wrk(program, combination, application):
         assert result.returncode == 0, f"status {result.returncode}: {result.stderr}"
         assert int(re.search(r"(\d+) requests in", result.stdout)[1]) > 0, result.stdout
         assert "errors" not in result.stdout and "Non-2xx" not in result.stdout, result.stdout
-
-
-def assert_refused(arguments, status, words):
-    result = run(arguments)
-    shown = f"{arguments[1:]}: status {result.returncode}, {result.stderr!r}"
-    assert result.returncode == status, shown
-    assert result.stdout == "", f"{shown}, printed {result.stdout!r}"
-    assert result.stderr.endswith("\n") and result.stderr.count("\n") == 1, shown
-    for word in words:
-        assert word in result.stderr, f"{shown}, lacks {word!r}"
 
 
 def refuse_command_lines(program, combination):
@@ -184,24 +171,12 @@ OF_ONE = [
 
 
 def main(program, combinations):
-    checks = [(f"{combination}: {sentence}", check, combination)
+    checks = [(f"{combination}: {sentence}", functools.partial(check, program, combination))
               for combination in combinations
               for sentence, check in OF_EACH + json_checks.CHECKS]
-    checks += [(sentence, check, combinations[0]) for sentence, check in OF_ONE]
-    print(f"1..{len(checks)}", flush=True)
-    failed = False
-    for number, (sentence, check, combination) in enumerate(checks, 1):
-        try:
-            check(program, combination)
-            print(f"ok {number} {sentence}", flush=True)
-        except Skip as reason:
-            print(f"ok {number} {sentence} # SKIP {reason}", flush=True)
-        except Exception as error:  # a check's failure must not hide the others
-            failed = True
-            print(f"not ok {number} {sentence}")
-            print(*(f"# {line}" for line in f"{type(error).__name__}: {error}".splitlines()),
-                  sep="\n", flush=True)
-    return 1 if failed else 0
+    checks += [(sentence, functools.partial(check, program, combinations[0]))
+               for sentence, check in OF_ONE]
+    return run_checks(checks)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """What the checks of the servers share: a running server, a client, and the answers it takes."""
 import contextlib
+import json
 import re
 import select
 import signal
@@ -9,6 +10,7 @@ import time
 
 WAIT_S = 10  # for what should happen at once, on a busy machine
 STOP_S = 2  # for a server to end that has nothing but idle connections
+HELLO = b"HTTP/1.1 200 OK\nContent-Length: 12\n\nHello world!"
 JSON = b"GET /json HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
@@ -17,11 +19,11 @@ class Skip(Exception):
 
 
 class Server:
-    """A running server."""
+    """A running server. `words` follow its command line: parameters and options."""
 
-    def __init__(self, program, application, combination):
+    def __init__(self, program, application, combination, words=()):
         self.process = subprocess.Popen(
-            [program, application, "127.0.0.1", "0", "2", "--runtime", combination],
+            [program, application, "127.0.0.1", "0", "2", "--runtime", combination, *words],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
         try:
             line = self.line()
@@ -46,6 +48,11 @@ class Server:
             text += byte
         return text[:-1].decode()
 
+    def counters(self):
+        """What SIGUSR1 prints."""
+        self.process.send_signal(signal.SIGUSR1)
+        return json.loads(self.line())
+
     def connect(self):
         return socket.create_connection(("127.0.0.1", self.port), timeout=WAIT_S)
 
@@ -66,8 +73,8 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(program, application, combination):
-    server = Server(program, application, combination)
+def serving(program, application, combination, words=()):
+    server = Server(program, application, combination, words)
     try:
         yield server
         if server.process.poll() is None:
@@ -124,6 +131,43 @@ class Answers:
         part = self.client.recv(1 << 16)
         assert part, f"closed after {self.rest!r}"
         self.rest += part
+
+
+def eventually(condition, what):
+    """Asks until the answer is yes."""
+    end_s = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < end_s, f"never came: {what}"
+
+
+def run_checks(checks):
+    """Prints TAP. Checks: (sentence, function without arguments). The exit status."""
+    print(f"1..{len(checks)}", flush=True)
+    failed = False
+    for number, (sentence, check) in enumerate(checks, 1):
+        try:
+            check()
+            print(f"ok {number} {sentence}", flush=True)
+        except Skip as reason:
+            print(f"ok {number} {sentence} # SKIP {reason}", flush=True)
+        except Exception as error:  # a check's failure must not hide the others
+            failed = True
+            print(f"not ok {number} {sentence}")
+            print(*(f"# {line}" for line in f"{type(error).__name__}: {error}".splitlines()),
+                  sep="\n", flush=True)
+    return 1 if failed else 0
+
+
+def assert_refused(arguments, status, words):
+    """One line on standard error that has all the words, and nothing else. The line."""
+    result = run(arguments)
+    shown = f"{arguments[1:]}: status {result.returncode}, {result.stderr!r}"
+    assert result.returncode == status, shown
+    assert result.stdout == "", f"{shown}, printed {result.stdout!r}"
+    assert result.stderr.endswith("\n") and result.stderr.count("\n") == 1, shown
+    for word in words:
+        assert word in result.stderr, f"{shown}, lacks {word!r}"
+    return result.stderr[:-1]
 
 
 def run(arguments, limit_s=WAIT_S):
