@@ -12,6 +12,8 @@
 namespace heddle::servers {
 namespace {
 
+constexpr std::uint32_t usual_sqpoll_idle_ms = 1000;  // the kernel's own default
+
 void check_combination(const std::string& name) {
   std::vector<std::string_view> names;
   for (const combination& known : combinations()) {
@@ -80,6 +82,7 @@ parsed parse_command_line(int argc, char** argv, const application* fixed_applic
   std::vector<std::string> assignments;
   command wanted;
   bool list = false;
+  bool sqpoll = false;
 
   if (fixed_application == nullptr)
     app.add_option("APPLICATION", application_name, "what to serve: " + names_of_applications());
@@ -95,6 +98,9 @@ parsed parse_command_line(int argc, char** argv, const application* fixed_applic
     app.add_flag("--list", list, "print the combinations and end");
   }
   app.add_option("--tuning", assignments, "NAME=VALUE, may be repeated")->allow_extra_args(false);
+  app.add_flag("--sqpoll", sqpoll,
+               "io_uring with a kernel thread that takes submissions: sqpoll_idle_ms=" +
+                   std::to_string(usual_sqpoll_idle_ms) + ", if no --tuning sets it");
   app.add_option("--stats", wanted.stats_file, "write the counters as JSON to this file at exit");
   app.add_option("--stack-bytes", stack, "address space of each fiber")->capture_default_str();
   app.add_option("--capacity", capacity, "slots of a bounded run queue; 0: its default")
@@ -129,6 +135,11 @@ parsed parse_command_line(int argc, char** argv, const application* fixed_applic
         number_in("--capacity", capacity, 0, std::uint64_t{1} << 31);
     wanted.options.drain_limit =
         std::chrono::milliseconds(number_in("--drain-ms", drain, 0, 3'600'000));
+    if (sqpoll && combination_name.starts_with("epoll-")) {
+      throw std::invalid_argument("--sqpoll needs a combination with io_uring, not " +
+                                  combination_name);
+    }
+    if (sqpoll) wanted.options.tuning.sqpoll_idle_ms = usual_sqpoll_idle_ms;
     for (const std::string& assignment : assignments) wanted.options.tuning.set(assignment);
     return {std::move(wanted), 0};
   } catch (const CLI::CallForHelp&) {

@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <heddle/base/nearest.hpp>
@@ -39,6 +40,16 @@ std::unique_ptr<runtime_base> make_runtime(std::string_view name, runtime_option
         return ring->make(options);
       } catch (const std::system_error& error) {
         reason = error.what();
+      }
+      if (std::exchange(options.tuning.sqpoll_idle_ms, 0u) != 0) {
+        try {
+          auto made = ring->make(options);
+          std::fprintf(stderr, "heddle: io_uring is used without a kernel thread: %s\n",
+                       reason.c_str());
+          return made;
+        } catch (const std::system_error& error) {
+          reason = error.what();
+        }
       }
     }
     if (epoll != nullptr) {

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,7 @@ class basic_io_uring {
         owner_(owner),
         part_(group.part(owner.index())),
         poll_first_(group.abilities().poll_first),
+        has_thread_(group.abilities().has_thread()),
         submit_batch_(tuning.submit_batch) {}
 
   /// See worker::perform. Called in a fiber, which goes on under any worker after the wait.
@@ -77,7 +79,7 @@ class basic_io_uring {
   }
 
   /// Enough waits for submission that a busy worker should enter the ring.
-  bool wants_poll() const noexcept { return io_uring_sq_ready(&part_.ring) >= submit_batch_; }
+  bool wants_poll() const noexcept { return queued_entries() >= submit_batch_; }
 
   /// Before the owner announces that it sleeps: from here on a wake-up reaches it.
   void prepare_sleep() noexcept { group_.parked.mark(owner_.index()); }
@@ -92,7 +94,7 @@ class basic_io_uring {
     cancel_wanted();
     // What was queued may complete at once, as sends do: that is worth a look before sleeping.
     const bool look_first = timeout_ns == 0 || std::exchange(part_.sends_queued, 0u) > 0;
-    if (look_first && (io_uring_sq_ready(&part_.ring) > 0 || has_deferred_work())) enter(0);
+    if (look_first && (queued_entries() > 0 || has_deferred_work())) enter(0);
     if (reap() > 0 || timeout_ns == 0) return;
     enter(timeout_ns);
     reap();
@@ -157,6 +159,13 @@ class basic_io_uring {
         break;
     }
     io_uring_sqe_set_data(&entry, &op);
+    if (has_thread_) enter(0);
+  }
+
+  /// Entries that the kernel has not been shown.
+  unsigned queued_entries() const noexcept {
+    return has_thread_ ? part_.ring.sq.sqe_tail - part_.ring.sq.sqe_head
+                       : io_uring_sq_ready(&part_.ring);
   }
 
   /// A free submission entry. When the queue is full it is submitted first; the kernel refuses that
@@ -166,14 +175,19 @@ class basic_io_uring {
       if (io_uring_sqe* entry = io_uring_get_sqe(&part_.ring)) return *entry;
       enter(0);
       reap();
+      if (has_thread_) std::this_thread::yield();  // it may need this processor to make room
     }
   }
 
   /// One call of the kernel: submits, lets it post completions, and waits for one up to
-  /// `timeout_ns`.
+  /// `timeout_ns`. With a kernel thread only a wait needs the call, as a rule.
   void enter(std::uint64_t timeout_ns) noexcept {
+    owner_.counters().ring_submissions.add(queued_entries());
+    if (has_thread_ && timeout_ns == 0) {
+      if (RingKernel::hand_over(&part_.ring)) owner_.counters().syscalls_wait.add();
+      return;
+    }
     owner_.counters().syscalls_wait.add();
-    owner_.counters().ring_submissions.add(io_uring_sq_ready(&part_.ring));
     // Every refusal (EBUSY, EAGAIN, EINTR, ETIME) leaves entries queued for the next call.
     if (timeout_ns == 0) {
       RingKernel::submit_and_harvest(&part_.ring);
@@ -297,6 +311,7 @@ class basic_io_uring {
   worker& owner_;
   ring_part& part_;
   const bool poll_first_;
+  const bool has_thread_;
   const unsigned submit_batch_;
   bool rewatch_ = false;
 };

@@ -24,6 +24,15 @@ int linux_ring_kernel::submit_and_wait(io_uring* ring, std::uint64_t timeout_ns)
   return ::io_uring_submit_and_wait_timeout(ring, &completion, 1, &timeout, nullptr);
 }
 
+bool linux_ring_kernel::hand_over(io_uring* ring) noexcept {
+  // For the count alone: liburing looks again, after a barrier that the thread's own look pairs
+  // with.
+  const bool calls =
+      (IO_URING_READ_ONCE(*ring->sq.kflags) & (IORING_SQ_NEED_WAKEUP | IORING_SQ_CQ_OVERFLOW)) != 0;
+  ::io_uring_submit(ring);
+  return calls;
+}
+
 int enable_ring(io_uring& ring) noexcept {
   // Not io_uring_enable_rings: liburing 2.3 declares it and does not export it.
   const int enabled = ::io_uring_register(static_cast<unsigned>(ring.ring_fd),
@@ -36,7 +45,7 @@ int enable_ring(io_uring& ring) noexcept {
 
 namespace detail {
 
-std::string why_refused(int error) {
+std::string why_refused(int error, bool with_thread) {
   switch (error) {
     case EPERM:
     case EACCES: {
@@ -45,6 +54,7 @@ std::string why_refused(int error) {
       if (int disabled = 0; file >> disabled && disabled != 0)
         reason = "the system forbids io_uring: sysctl kernel.io_uring_disabled is " +
                  std::to_string(disabled);
+      if (with_thread) reason += "; or only the kernel thread that sqpoll_idle_ms asks for";
       return reason;
     }
     case ENOSYS:
@@ -59,7 +69,8 @@ std::string why_refused(int error) {
     case ENFILE:
       return "no descriptor left for an io_uring (ulimit -n)";
     default:
-      return "io_uring cannot be set up";
+      return with_thread ? "io_uring cannot be set up, or not with sqpoll_idle_ms"
+                         : "io_uring cannot be set up";
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -49,7 +50,7 @@ class ring_group {
  public:
   /// Errors: std::system_error that says which limit or ability is missing.
   ring_group(unsigned workers, const tuning& tuning)
-      : maker_(tuning.ring_entries), workers_(workers) {
+      : maker_(tuning.ring_entries, tuning.sqpoll_idle_ms), workers_(workers) {
     for (unsigned i = 0; i < workers; ++i) {
       const int wake = Kernel::eventfd();
       if (wake < 0) throw std::system_error(-wake, std::system_category(), "eventfd");
@@ -106,7 +107,9 @@ class ring_group {
  private:
   void make(unsigned index) {
     ring_part& made = *parts_[index];
-    maker_.make(made.ring, index + 1, workers_);
+    const auto other =
+        std::ranges::find_if(parts_, [](const auto& one) noexcept { return one->made; });
+    maker_.make(made.ring, other == parts_.end() ? nullptr : &(*other)->ring, index + 1, workers_);
     made.made = true;
     made.used = false;
   }

@@ -119,9 +119,10 @@ class waiting_for {
   const char* const before_;
 };
 
-/// A runtime of the combination under test.
+/// A runtime of the combination under test, with the tuning that HEDDLE_TUNING names, if any.
 inline std::unique_ptr<runtime_base> make_runtime(unsigned workers, runtime_options options = {}) {
   options.workers = workers;
+  if (const char* assignment = std::getenv("HEDDLE_TUNING")) options.tuning.set(assignment);
   return heddle::make_runtime(combinations()[0].name, std::move(options));
 }
 

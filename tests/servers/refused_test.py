@@ -13,11 +13,12 @@ RING = "io_uring-work-stealing-bounded-spmc"  # every build has it on both polle
 WAIT_S = 20
 
 
-def traced(program, fault, combination):
+def traced(program, fault, combination, *options):
     """The server under a fault: status, standard output and error. It is stopped once it listens."""
     process = subprocess.Popen(
         ["strace", "-f", "-qq", "-e", "trace=io_uring_setup", "-e", f"inject=io_uring_setup:{fault}",
-         "-o", "/dev/null", program, "hello", "127.0.0.1", "0", "2", "--runtime", combination],
+         "-o", "/dev/null", program, "hello", "127.0.0.1", "0", "2", "--runtime", combination,
+         *options],
         env=dict(os.environ, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"),  # needs ptrace itself
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
@@ -35,8 +36,8 @@ def traced(program, fault, combination):
             process.communicate()
 
 
-def by_name(program, fault, words):
-    status, out, err = traced(program, fault, RING)
+def by_name(program, fault, words, *options):
+    status, out, err = traced(program, fault, RING, *options)
     assert status == 1, f"status {status}, printed {out!r} {err!r}"
     assert out == "" and len(err.splitlines()) == 1, f"printed {out!r} {err!r}"
     for word in words:
@@ -48,6 +49,14 @@ def automatic(program, fault):
     assert status == 0, f"status {status}, printed {out!r} {err!r}"
     assert RING.replace("io_uring-", "epoll-") in out, out
     assert len(err.splitlines()) == 1 and "epoll is used instead" in err, err
+
+
+def automatic_without_thread(program):
+    status, out, err = traced(program, "error=EPERM:when=1", RING.replace("io_uring-", "auto-"), "--sqpoll")
+    assert status == 0, f"status {status}, printed {out!r} {err!r}"
+    assert RING in out, out
+    assert len(err.splitlines()) == 1 and "io_uring is used without a kernel thread" in err, err
+    assert "sqpoll_idle_ms" in err, err
 
 
 CHECKS = [
@@ -64,6 +73,10 @@ CHECKS = [
      lambda program: automatic(program, "error=EPERM")),
     ("auto falls back to epoll with one warning on ENOSYS",
      lambda program: automatic(program, "error=ENOSYS")),
+    ("io_uring by name fails with the reason when its kernel thread is forbidden",
+     lambda program: by_name(program, "error=EPERM", ["sqpoll_idle_ms"], "--sqpoll")),
+    ("auto does without the kernel thread, with one warning, when that is forbidden",
+     automatic_without_thread),
     ("auto falls back to epoll when the second ring is refused",
      lambda program: automatic(program, "error=ENOMEM:when=3")),
 ]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks the servers from outside, over loopback.
-usage: servers_test.py HEDDLE-SERVER COMBINATION...
+usage: servers_test.py HEDDLE-SERVER [--OPTION...] COMBINATION...
 
 Prints TAP: one sentence a check and combination, then those that need no particular combination.
 Every check has a server of its own on a port that the system chose. Every wait is bounded.
@@ -18,7 +18,7 @@ import threading
 sys.dont_write_bytecode = True  # the source tree stays as it is
 
 import json_checks
-from support import (HELLO, JSON, WAIT_S, Answers, Skip, assert_refused, receive, receive_to_end,
+from support import (HELLO, JSON, WAIT_S, Answers, Server, Skip, assert_refused, receive, receive_to_end,
                      run, run_checks, serving)
 
 
@@ -180,6 +180,8 @@ def main(program, combinations):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3:
-        sys.exit("usage: servers_test.py HEDDLE-SERVER COMBINATION...")
-    sys.exit(main(sys.argv[1], sys.argv[2:]))
+    Server.options = [word for word in sys.argv[2:] if word.startswith("--")]
+    names = [word for word in sys.argv[2:] if not word.startswith("--")]
+    if not names:
+        sys.exit("usage: servers_test.py HEDDLE-SERVER [--OPTION...] COMBINATION...")
+    sys.exit(main(sys.argv[1], names))

@@ -19,19 +19,26 @@ class Skip(Exception):
 
 
 class Server:
-    """A running server. `words` follow its command line: parameters and options."""
+    """A running server. `words`: parameters and options. `workers` None: as many as it likes.
+    `prefix`: a program that becomes the server."""
 
-    def __init__(self, program, application, combination, words=()):
+    options = []  # that every server gets
+
+    def __init__(self, program, application, combination, words=(), workers=2, prefix=()):
+        count = [] if workers is None else [str(workers)]
         self.process = subprocess.Popen(
-            [program, application, "127.0.0.1", "0", "2", "--runtime", combination, *words],
+            [*prefix, program, application, "127.0.0.1", "0", *count, *words,
+             "--runtime", combination, *self.options],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
         try:
             line = self.line()
             found = re.fullmatch(
-                r"listening on 127\.0\.0\.1:(\d+) with 2 workers, (\S+) (\S+)", line)
+                r"listening on 127\.0\.0\.1:(\d+) with (\d+) workers, (\S+) (\S+)", line)
             assert found, f"printed {line!r}"
-            assert found[2] == application and found[3] == combination, f"printed {line!r}"
+            assert found[3] == application and found[4] == combination, f"printed {line!r}"
             self.port = int(found[1])
+            self.workers = int(found[2])
+            assert workers in (None, self.workers), f"printed {line!r}"
         except BaseException:
             self.kill()
             raise
@@ -73,8 +80,8 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(program, application, combination, words=()):
-    server = Server(program, application, combination, words)
+def serving(program, application, combination, words=(), workers=2, prefix=()):
+    server = Server(program, application, combination, words, workers, prefix)
     try:
         yield server
         if server.process.poll() is None:
@@ -133,9 +140,9 @@ class Answers:
         self.rest += part
 
 
-def eventually(condition, what):
+def eventually(condition, what, limit_s=WAIT_S):
     """Asks until the answer is yes."""
-    end_s = time.monotonic() + WAIT_S
+    end_s = time.monotonic() + limit_s
     while not condition():
         assert time.monotonic() < end_s, f"never came: {what}"
 
