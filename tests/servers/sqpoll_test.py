@@ -51,8 +51,8 @@ def have_one_thread(program, combination):
         assert not kernel_threads(server.process.pid), "a kernel thread that nobody asked for"
     with serving(program, "hello", combination, ["--sqpoll"]) as server, server.connect() as client:
         ask(client)
-        found = kernel_threads(server.process.pid)
-        assert len(found) == 1, f"kernel threads of two workers: {found}"
+        # That of the ring by which the runtime found out what can be had ends a little later.
+        eventually(lambda: len(kernel_threads(server.process.pid)) == 1, "a single kernel thread")
         tuning = server.counters()["tuning"]
         assert tuning["sqpoll_idle_ms"] == 1000, tuning
 
@@ -66,7 +66,7 @@ def count_its_time(program, combination):
         # It looks for submissions all the while, though nothing comes.
         eventually(lambda: any(row[2] >= TICKS for row in kernel_threads(pid).values()),
                    f"{TICKS} ticks of the kernel thread", 6 * WAIT_S)
-        (own,) = (row[2] for row in kernel_threads(pid).values())
+        own = max(row[2] for row in kernel_threads(pid).values())
         others = sum(row[2] for number, row in threads(pid).items()
                      if number not in kernel_threads(pid))
         whole = ticks(stat_fields(f"/proc/{pid}/stat")[0])
