@@ -25,6 +25,8 @@ PACKAGES = {
     "clang": ("clang", "libclang-rt-14-dev"),
     # Queues of other libraries: what is missing leaves them out.
     "adapters": ("libtbb-dev", "libxenium-dev"),
+    # Peers to compare with: what is missing leaves them out.
+    "peers": ("python3-uvloop", "python3-trio", "guile-3.0", "nginx-light", "nghttp2-client"),
 }
 
 

@@ -1,29 +1,18 @@
 #pragma once
 
 #include <array>
-#include <chrono>
+#include <cstdint>
 #include <memory>
+#include <string_view>
 
-#include <boost/asio/basic_stream_socket.hpp>
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
 
-#include "common/protocol.hpp"
+#include "common/answers.hpp"
+#include "common/asio_types.hpp"
+#include "common/asio_work.hpp"
 
 namespace peers {
-
-namespace asio = boost::asio;
-using boost::system::error_code;
-
-// With the executor's own type instead of any_io_executor: no indirect calls.
-using asio_executor = asio::io_context::executor_type;
-using asio_socket = asio::basic_stream_socket<asio::ip::tcp, asio_executor>;
-using asio_timer =
-    asio::basic_waitable_timer<std::chrono::steady_clock,
-                               asio::wait_traits<std::chrono::steady_clock>, asio_executor>;
 
 /// Bounds the one operation of a connection that is in progress, if the protocol wants it.
 template <protocol Protocol>
@@ -55,16 +44,19 @@ class asio_limit<protocol::hello_timeout> {
   asio_timer timer_;
 };
 
-/// Reads and answers in turn. One read or write is in progress at any time, and its handler owns
+/// Reads, works and answers in turn. One of these is in progress at any time, and its handler owns
 /// the connection, so handlers need no strand on an io_context that many threads run.
 template <protocol Protocol>
 class asio_connection {
  public:
-  explicit asio_connection(asio_socket socket)
-      : socket_(std::move(socket)), limit_(socket_.get_executor()) {}
+  using work = asio_work<Protocol>;
 
-  static void start(asio_socket socket) {
-    read(std::make_shared<asio_connection>(std::move(socket)));
+  /// `index` counts connections; `shared` must outlive all of them.
+  asio_connection(asio_socket socket, work& shared, std::uint64_t index)
+      : socket_(std::move(socket)), limit_(socket_.get_executor()), work_(shared, index) {}
+
+  static void start(asio_socket socket, work& shared, std::uint64_t index) {
+    read(std::make_shared<asio_connection>(std::move(socket), shared, index));
   }
 
   /// Makes the operation in progress fail; any thread. It only shuts the descriptor down, which is
@@ -82,25 +74,31 @@ class asio_connection {
     connection.limit_.start(self);
     connection.socket_.async_read_some(
         asio::buffer(connection.input_),
-        [self = std::move(self)](error_code error, std::size_t) mutable {
+        [self = std::move(self)](error_code error, std::size_t got) mutable {
           if (error) return self->limit_.stop();
-          write(std::move(self));
+          asio_connection& connection = *self;
+          connection.work_.run(
+              [self = std::move(self), got]() mutable { answer(std::move(self), got); });
         });
   }
 
-  static void write(owner self) {
+  static void answer(owner self, std::size_t got) {
     asio_connection& connection = *self;
+    const std::string_view answer = connection.answers_.answer({connection.input_.data(), got});
+    if (answer.empty()) return read(std::move(self));
     connection.limit_.start(self);
-    asio::async_write(connection.socket_, asio::buffer(response),
+    asio::async_write(connection.socket_, asio::buffer(answer),
                       [self = std::move(self)](error_code error, std::size_t) mutable {
                         if (error) return self->limit_.stop();
-                        read(std::move(self));
+                        if (!self->answers_.closes()) read(std::move(self));
                       });
   }
 
   asio_socket socket_;
   [[no_unique_address]] asio_limit<Protocol> limit_;
-  std::array<char, read_buffer_bytes> input_;
+  [[no_unique_address]] typename work::of_connection work_;
+  [[no_unique_address]] answers<Protocol> answers_;
+  std::array<char, read_buffer_bytes(Protocol)> input_;
 };
 
 }  // namespace peers

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
 
@@ -13,9 +15,15 @@ namespace peers {
 template <protocol Protocol>
 class asio_service {
  public:
-  /// The hint says how many threads will call run().
-  asio_service(file_descriptor listener, int concurrency_hint)
-      : io_(concurrency_hint),
+  using work = asio_work<Protocol>;
+
+  static constexpr bool no_delay = wants_no_delay(Protocol);
+
+  /// `threads` will call run().
+  asio_service(file_descriptor listener, unsigned threads,
+               const typename work::options& options = {})
+      : io_(static_cast<int>(threads)),
+        work_(io_.get_executor(), options, threads),
         stop_event_(io_.get_executor(), open_stop_event().release()),
         acceptor_(io_.get_executor()),
         pause_(io_.get_executor()) {
@@ -32,7 +40,7 @@ class asio_service {
   void accept() {
     acceptor_.async_accept([this](error_code error, asio_socket socket) {
       if (error && error != asio::error::connection_aborted) return accept_later();
-      if (!error) asio_connection<Protocol>::start(std::move(socket));
+      if (!error) asio_connection<Protocol>::start(std::move(socket), work_, accepted_++);
       accept();
     });
   }
@@ -44,9 +52,11 @@ class asio_service {
   }
 
   asio::io_context io_;
+  [[no_unique_address]] work work_;
   asio::posix::basic_stream_descriptor<asio_executor> stop_event_;
   asio::basic_socket_acceptor<asio::ip::tcp, asio_executor> acceptor_;
   asio_timer pause_;
+  std::uint64_t accepted_ = 0;
 };
 
 }  // namespace peers

@@ -2,20 +2,21 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 
 namespace peers {
 namespace {
 
-void enable(int socket, int option, const char* what) {
+void enable(int socket, int level, int option, const char* what) {
   const int on = 1;
-  checked(::setsockopt(socket, SOL_SOCKET, option, &on, sizeof on), what);
+  checked(::setsockopt(socket, level, option, &on, sizeof on), what);
 }
 
 file_descriptor bound_socket(const socket_address& where, bool share_port) {
   const int type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
   file_descriptor socket(checked(::socket(where.storage.ss_family, type, 0), "socket"));
-  enable(socket.get(), SO_REUSEADDR, "SO_REUSEADDR");
-  if (share_port) enable(socket.get(), SO_REUSEPORT, "SO_REUSEPORT");
+  enable(socket.get(), SOL_SOCKET, SO_REUSEADDR, "SO_REUSEADDR");
+  if (share_port) enable(socket.get(), SOL_SOCKET, SO_REUSEPORT, "SO_REUSEPORT");
   checked(
       ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&where.storage), where.length_bytes),
       "bind");
@@ -70,7 +71,8 @@ std::string to_string(const socket_address& address) {
   return std::string("[").append(host) + "]:" + std::to_string(ntohs(ipv6.sin6_port));
 }
 
-listeners open_listeners(const socket_address& where, peer_kind kind, unsigned workers) {
+listeners open_listeners(const socket_address& where, peer_kind kind, unsigned workers,
+                         bool no_delay) {
   const bool share_port = kind == peer_kind::prefork;
   // A bind without SO_REUSEPORT fails if anyone listens; the bind that follows would not.
   if (share_port) bound_socket(where, false);
@@ -79,6 +81,9 @@ listeners open_listeners(const socket_address& where, peer_kind kind, unsigned w
   opened.address = local_address(opened.sockets.front().get());
   while (share_port && opened.sockets.size() < workers) {
     opened.sockets.push_back(listening_socket(opened.address, share_port));
+  }
+  for (const file_descriptor& socket : opened.sockets) {
+    if (no_delay) enable(socket.get(), IPPROTO_TCP, TCP_NODELAY, "TCP_NODELAY");
   }
   return opened;
 }

@@ -38,7 +38,9 @@ struct listeners {
 
 /// Throws std::system_error when the address cannot be had, also when a server of the same user
 /// already has it with SO_REUSEPORT: two prefork servers would otherwise share a port unnoticed.
-listeners open_listeners(const socket_address& where, peer_kind kind, unsigned workers);
+/// `no_delay`: what they accept has TCP_NODELAY, which a socket has from its listener.
+listeners open_listeners(const socket_address& where, peer_kind kind, unsigned workers,
+                         bool no_delay);
 
 /// AF_INET or AF_INET6.
 int address_family(int socket);

@@ -12,11 +12,14 @@
 namespace peers {
 
 /// A server under comparison. Its constructor prepares everything that can fail; run() serves until
-/// a stop signal comes, then returns with every thread joined.
+/// a stop signal comes, then returns with every thread joined. `no_delay`: its connections have
+/// TCP_NODELAY. `options` lists its `parameters()`, which the command line may set.
 template <class Server>
 concept peer_server = std::constructible_from < Server,
         std::vector<file_descriptor>,
-unsigned > &&std::same_as<decltype(Server::kind), const peer_kind>&& requires(Server server) {
+unsigned, const typename Server::options& >
+              &&std::same_as<decltype(Server::kind), const peer_kind>&&
+                  std::same_as<decltype(Server::no_delay), const bool>&& requires(Server server) {
   server.run();
 };
 
@@ -32,11 +35,13 @@ int report_failure(const std::string& program, const socket_address& address,
 /// bad arguments.
 template <peer_server Server>
 int peer_main(int argc, char** argv) {
-  const command_line command = parse_command_line(argc, argv);
+  typename Server::options options;
+  const command_line command = parse_command_line(argc, argv, options.parameters());
   try {
     block_stop_signals();
-    listeners opened = open_listeners(command.address, Server::kind, command.workers);
-    Server server(std::move(opened.sockets), command.workers);
+    listeners opened =
+        open_listeners(command.address, Server::kind, command.workers, Server::no_delay);
+    Server server(std::move(opened.sockets), command.workers, options);
     announce(opened.address);
     server.run();
     return 0;

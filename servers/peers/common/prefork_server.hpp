@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "common/listener.hpp"
+#include "common/parameters.hpp"
 #include "common/run_on_threads.hpp"
 
 namespace peers {
@@ -15,8 +16,11 @@ template <class Worker>
 class prefork_server {
  public:
   static constexpr peer_kind kind = peer_kind::prefork;
+  static constexpr bool no_delay = Worker::no_delay;
 
-  prefork_server(std::vector<file_descriptor> listeners, unsigned) {
+  using options = no_options;
+
+  prefork_server(std::vector<file_descriptor> listeners, unsigned, const options&) {
     for (auto& listener : listeners) {
       workers_.push_back(std::make_unique<Worker>(std::move(listener)));
     }

@@ -6,7 +6,7 @@
 
 #include <uv.h>
 
-#include "common/protocol.hpp"
+#include "common/answers.hpp"
 
 namespace peers {
 
@@ -88,17 +88,20 @@ class uv_connection {
     if (got < 0) {
       of(stream).close();
     } else if (got > 0) {
-      of(stream).answer();
+      of(stream).answer(static_cast<std::size_t>(got));
     }
   }
 
-  void answer() {
-    uv_buf_t whole = buffer_of(response);
+  void answer(std::size_t got) {
+    const std::string_view answer = answers_.answer({input_.data(), got});
+    if (answer.empty()) return;
+    uv_buf_t whole = buffer_of(answer);
     const int sent = uv_try_write(stream(), &whole, 1);
-    if (sent == static_cast<int>(response.size())) {
+    if (sent == static_cast<int>(answer.size())) {
+      if (answers_.closes()) return close();
       limit_.restart(time_is_up);  // for the read that follows: reading was never stopped
     } else if (sent >= 0 || sent == UV_EAGAIN) {
-      write(response.substr(static_cast<std::size_t>(sent > 0 ? sent : 0)));
+      write(answer.substr(static_cast<std::size_t>(sent > 0 ? sent : 0)));
     } else {
       close();
     }
@@ -115,7 +118,7 @@ class uv_connection {
 
   static void on_written(uv_write_t* write, int status) {
     auto& connection = of(write);
-    if (status != 0) return connection.close();
+    if (status != 0 || connection.answers_.closes()) return connection.close();
     connection.read();
   }
 
@@ -136,7 +139,8 @@ class uv_connection {
   uv_write_t write_;
   [[no_unique_address]] uv_limit<Protocol> limit_;
   int open_handles_ = 1 + uv_limit<Protocol>::handles;
-  std::array<char, read_buffer_bytes> input_;
+  [[no_unique_address]] answers<Protocol> answers_;
+  std::array<char, read_buffer_bytes(Protocol)> input_;
 };
 
 }  // namespace peers

@@ -13,8 +13,9 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include "common/answers.hpp"
 #include "common/listener.hpp"
-#include "common/protocol.hpp"
+#include "common/parameters.hpp"
 #include "common/stop_event.hpp"
 
 namespace peers {
@@ -24,9 +25,12 @@ template <protocol Protocol>
 class threads_server {
  public:
   static constexpr peer_kind kind = peer_kind::shared;
+  static constexpr bool no_delay = wants_no_delay(Protocol);
+
+  using options = no_options;
 
   /// The number of workers says nothing here: there are as many threads as connections.
-  threads_server(std::vector<file_descriptor> listeners, unsigned)
+  threads_server(std::vector<file_descriptor> listeners, unsigned, const options&)
       : listener_(std::move(listeners.front())), stop_event_(open_stop_event()) {}
 
   ~threads_server() {
@@ -83,11 +87,15 @@ class threads_server {
 
   void serve(file_descriptor socket) {
     if constexpr (Protocol == protocol::hello_timeout) limit_operations(socket.get());
-    char buffer[read_buffer_bytes];
-    while (::read(socket.get(), buffer, sizeof buffer) > 0) {
+    answers<Protocol> answering;
+    char buffer[read_buffer_bytes(Protocol)];
+    ssize_t got = 0;
+    while (!answering.closes() && (got = ::read(socket.get(), buffer, sizeof buffer)) > 0) {
+      const std::string_view answer = answering.answer({buffer, static_cast<std::size_t>(got)});
       // A blocking send comes back short only when it failed or its time is up.
-      const ssize_t sent = ::send(socket.get(), response.data(), response.size(), MSG_NOSIGNAL);
-      if (sent != static_cast<ssize_t>(response.size())) break;
+      if (!answer.empty() && ::send(socket.get(), answer.data(), answer.size(), MSG_NOSIGNAL) !=
+                                 static_cast<ssize_t>(answer.size()))
+        break;
     }
     forget(socket.get());
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "common/asio_service.hpp"
+#include "common/prefork_server.hpp"
 
 namespace peers {
 
@@ -11,5 +12,8 @@ class asio_prefork_worker : public asio_service<Protocol> {
   explicit asio_prefork_worker(file_descriptor listener)
       : asio_service<Protocol>(std::move(listener), 1) {}
 };
+
+template <protocol Protocol>
+using asio_prefork_server = prefork_server<asio_prefork_worker<Protocol>>;
 
 }  // namespace peers

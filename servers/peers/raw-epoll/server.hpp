@@ -1,32 +1,30 @@
+#pragma once
+
 #include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include "common/peer_main.hpp"
+#include "common/answers.hpp"
 #include "common/prefork_server.hpp"
-#include "common/protocol.hpp"
 
 namespace peers {
-namespace {
-
-constexpr std::size_t events_per_wait = 128;
-
-struct connection {
-  file_descriptor socket;
-  std::size_t owed_bytes = 0;  // of the last response, still to be sent
-};
 
 /// One edge-triggered epoll loop. A connection is registered once, for reading; only one that took
 /// part of a response is registered again, for writing, and nothing is read from it until the rest
 /// is out.
+template <protocol Protocol>
 class epoll_worker {
  public:
+  static constexpr bool no_delay = wants_no_delay(Protocol);
+
   explicit epoll_worker(file_descriptor listener)
       : listener_(std::move(listener)),
         stop_event_(open_stop_event()),
@@ -56,6 +54,13 @@ class epoll_worker {
  private:
   using clock = std::chrono::steady_clock;
 
+  struct connection {
+    file_descriptor socket;
+    [[no_unique_address]] answers<Protocol> answering;
+    std::string owed;  // of the last answer, still to be sent
+  };
+
+  static constexpr std::size_t events_per_wait = 128;
   static constexpr std::uint32_t readable = EPOLLIN | EPOLLRDHUP | EPOLLET;
   static constexpr std::uint32_t writable = EPOLLOUT | EPOLLET;
 
@@ -96,38 +101,45 @@ class epoll_worker {
   }
 
   void serve(connection& peer, std::uint32_t events) {
-    if (peer.owed_bytes != 0) return send_owed(peer);
+    if (!peer.owed.empty()) return send_owed(peer);
     const int socket = peer.socket.get();
     for (;;) {
-      char buffer[read_buffer_bytes];
+      char buffer[read_buffer_bytes(Protocol)];
       const ssize_t got = ::read(socket, buffer, sizeof buffer);
       if (got <= 0) {
         if (got == 0 || errno != EAGAIN) close(peer);
         return;
       }
-      const ssize_t sent = ::send(socket, response.data(), response.size(), MSG_NOSIGNAL);
-      if (sent != static_cast<ssize_t>(response.size())) return owe(peer, sent);
+      const std::string_view answer =
+          peer.answering.answer({buffer, static_cast<std::size_t>(got)});
+      if (!answer.empty()) {
+        const ssize_t sent = ::send(socket, answer.data(), answer.size(), MSG_NOSIGNAL);
+        if (sent != static_cast<ssize_t>(answer.size())) return owe(peer, answer, sent);
+      }
+      if (peer.answering.closes()) return close(peer);
       // A read that did not fill the buffer took all there was; what comes later is a new edge.
       if (got != static_cast<ssize_t>(sizeof buffer)) break;
     }
     if ((events & EPOLLRDHUP) != 0) close(peer);
   }
 
-  void owe(connection& peer, ssize_t sent) {
+  void owe(connection& peer, std::string_view answer, ssize_t sent) {
     if (sent < 0 && errno != EAGAIN) return close(peer);
-    peer.owed_bytes = response.size() - static_cast<std::size_t>(sent < 0 ? 0 : sent);
+    peer.owed = answer.substr(static_cast<std::size_t>(sent < 0 ? 0 : sent));
     watch(peer, writable);
   }
 
   void send_owed(connection& peer) {
-    const std::string_view rest = response.substr(response.size() - peer.owed_bytes);
-    const ssize_t sent = ::send(peer.socket.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
+    const ssize_t sent =
+        ::send(peer.socket.get(), peer.owed.data(), peer.owed.size(), MSG_NOSIGNAL);
     if (sent < 0) {
       if (errno != EAGAIN) close(peer);
       return;
     }
-    peer.owed_bytes -= static_cast<std::size_t>(sent);
-    if (peer.owed_bytes == 0) watch(peer, readable);
+    peer.owed.erase(0, static_cast<std::size_t>(sent));
+    if (!peer.owed.empty()) return;
+    if (peer.answering.closes()) return close(peer);
+    watch(peer, readable);
   }
 
   /// Reports what is ready already, so no edge is lost in between.
@@ -144,9 +156,7 @@ class epoll_worker {
   std::optional<clock::time_point> accept_again_at_;
 };
 
-}  // namespace
-}  // namespace peers
+template <protocol Protocol>
+using raw_epoll_server = prefork_server<epoll_worker<Protocol>>;
 
-int main(int argc, char** argv) {
-  return peers::peer_main<peers::prefork_server<peers::epoll_worker>>(argc, argv);
-}
+}  // namespace peers

@@ -4,6 +4,7 @@
 
 #include "common/file_descriptor.hpp"
 #include "common/listener.hpp"
+#include "common/prefork_server.hpp"
 #include "common/stop_event.hpp"
 #include "libuv/connection.hpp"
 #include "libuv/loop.hpp"
@@ -14,6 +15,8 @@ namespace peers {
 template <protocol Protocol>
 class uv_worker {
  public:
+  static constexpr bool no_delay = wants_no_delay(Protocol);
+
   explicit uv_worker(file_descriptor listener)
       : stop_event_(open_stop_event()), loop_(connection::on_closed) {
     watch_stop_event();
@@ -49,5 +52,8 @@ class uv_worker {
   uv_tcp_t listener_;
   uv_event_loop loop_;  // last: it goes before the handles in it
 };
+
+template <protocol Protocol>
+using libuv_server = prefork_server<uv_worker<Protocol>>;
 
 }  // namespace peers

@@ -1,0 +1,28 @@
+;; Guile's built-in web server with the json protocol, on the listening socket whose descriptor is
+;; the program's argument. The server's own loop takes one request at a time.
+(use-modules (rnrs bytevectors)
+             (srfi srfi-19)
+             (web request)
+             (web response)
+             (web server)
+             (web uri))
+
+(define (header content-type)
+  `((server . "heddle")
+    (date . ,(current-date 0))
+    (content-type . (,content-type))))
+
+;; As a bytevector: to a string Guile adds a charset.
+(define (greeting)
+  (string->utf8 (string-append "{\"message\":\"" "Hello, World!" "\"}")))
+
+(define (answer request body)
+  (if (string=? (uri-path (request-uri request)) "/json")
+      (values (build-response #:headers (header 'application/json)) (greeting))
+      (values (build-response #:code 404 #:headers (header 'text/plain))
+              (string->utf8 "Not Found\n"))))
+
+(define (main descriptor)
+  (run-server answer 'http `(#:socket ,(fdopen descriptor "r+0"))))
+
+(main (string->number (cadr (command-line))))
