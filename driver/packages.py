@@ -183,4 +183,4 @@ def ensure_if_possible(groups: list[str], dry_run: bool = False, host: Host | No
     try:
         ensure(groups, dry_run, host)
     except Problem as problem:
-        say(f"heddle: going on without some queues of other libraries: {problem}")
+        say(f"heddle: going on without what is optional: {problem}")

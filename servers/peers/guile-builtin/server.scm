@@ -7,10 +7,13 @@
              (web server)
              (web uri))
 
-(define (header content-type)
+(define (header request content-type)
   `((server . "heddle")
     (date . ,(current-date 0))
-    (content-type . (,content-type))))
+    (content-type . (,content-type))
+    ,@(if (memq 'close (request-connection request '()))
+          '((connection . (close)))
+          '())))
 
 ;; As a bytevector: to a string Guile adds a charset.
 (define (greeting)
@@ -18,8 +21,8 @@
 
 (define (answer request body)
   (if (string=? (uri-path (request-uri request)) "/json")
-      (values (build-response #:headers (header 'application/json)) (greeting))
-      (values (build-response #:code 404 #:headers (header 'text/plain))
+      (values (build-response #:headers (header request 'application/json)) (greeting))
+      (values (build-response #:code 404 #:headers (header request 'text/plain))
               (string->utf8 "Not Found\n"))))
 
 (define (main descriptor)
