@@ -127,7 +127,8 @@ def command_setup(words: list[str]) -> int:
                         help="also what this build needs")
     options = parser.parse(words)
     packages.ensure(_groups([options.sanitizer], "test"), options.dry_run)
-    packages.ensure_if_possible(["adapters"], options.dry_run)
+    for group in ("adapters", "peers"):
+        packages.ensure_if_possible([group], options.dry_run)
     return 0
 
 

@@ -26,7 +26,11 @@ PACKAGES = {
     # Queues of other libraries: what is missing leaves them out.
     "adapters": ("libtbb-dev", "libxenium-dev"),
     # Peers to compare with: what is missing leaves them out.
-    "peers": ("python3-uvloop", "python3-trio", "guile-3.0", "nginx-light", "nghttp2-client"),
+    "peers": (
+        "python3-uvloop", "python3-trio", "guile-3.0", "nginx-light", "nghttp2-client",
+        "golang-go", "cargo", "rustc", "librust-async-std-dev", "librust-hyper-dev",
+        "librust-serde-json-dev", "librust-signal-hook-dev", "librust-socket2-dev",
+        "librust-tokio-dev"),
 }
 
 

@@ -106,7 +106,8 @@ def _answers(program, server):
 
 # Those whose own code decides what happens then; the others' libraries do.
 RESTS = {"raw-epoll", "threads", "asio-shared", "asio-prefork", "libuv", "uring-prefork",
-         "boost-fiber", "asyncio-sockets", "trio-sockets", "trio-streams"}
+         "boost-fiber", "asyncio-sockets", "trio-sockets", "trio-streams", "go", "tokio",
+         "async-std"}
 ALL = [
     ("ends with status 0 on SIGTERM while connections are open", stops_with_open_connections),
     ("starts again at once on the port it had", restarts_on_same_port),

@@ -1,0 +1,3 @@
+fn main() {
+    peers_async_std::hello()
+}

@@ -1,0 +1,3 @@
+module heddle/peers
+
+go 1.19
