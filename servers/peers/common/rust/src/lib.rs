@@ -54,10 +54,11 @@ fn serve<Server>(
 ) -> std::io::Result<()> {
     let mut signals = Signals::new([SIGTERM, SIGINT])?;
     let listener = listener::listen(command.address)?;
-    let mut output = std::io::stdout();
-    writeln!(output, "listening on {}", listener.local_addr()?)?;
-    output.flush()?;
+    let address = listener.local_addr()?;
     let server = start(command, listener)?;
+    let mut output = std::io::stdout();
+    writeln!(output, "listening on {}", address)?;
+    output.flush()?;
     signals.forever().next();
     std::mem::forget(server); // its connections end with the process
     Ok(())
