@@ -7,7 +7,7 @@ import socket
 import command_line
 import processes
 
-GUILE = "/usr/bin/guile"
+GUILE = "/usr/bin/guile-3.0"
 
 
 def main(compiled: str, words: list[str]) -> int:

@@ -94,6 +94,8 @@ class alignas(8) uring_connection {
     }
     if (can_close) {
       close();
+    } else if (closes_) {
+      stop_receiving();
     } else if (!is_receiving_) {
       receive();
     }
@@ -103,8 +105,8 @@ class alignas(8) uring_connection {
   void closed() { (void)socket_.release(); }
 
  private:
-  /// A socket stays open as long as something is received from it, so where the server closes it
-  /// receives once.
+  /// A socket stays open as long as something is received from it. So where the server always
+  /// closes it receives once; where it seldom does it ends the receive first.
   static constexpr bool is_oneshot = Protocol == protocol::http_close;
 
   /// Whether this is to be noted for the batch's end and is not yet.
