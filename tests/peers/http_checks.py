@@ -111,7 +111,7 @@ def checks(peer, protocol):
         equal = {"nginx": None, "guile-builtin": None, "go": "length", "tokio": "length"}
         expected = Expected(*JSON, equal.get(peer, "bytes"))
     chosen = [
-        ("answers 50 requests on one connection, headers and date right", answers_on_one_connection),
+        ("answers 50 requests in turn, headers and date right", answers_on_one_connection),
         ("answers a request that comes byte by byte", answers_byte_by_byte),
         ("serves 20 connections at once", serves_several_at_once),
         ("answers a half-closed connection, then closes", answers_half_closed),

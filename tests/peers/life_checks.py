@@ -1,4 +1,4 @@
-"""How servers of every protocol end, start again and bear a shortage. Each check takes a program."""
+"""How servers end, start again and bear a shortage. Each check takes a program."""
 import contextlib
 import os
 import pathlib

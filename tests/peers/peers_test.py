@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks the peer servers from outside, over loopback. usage: peers_test.py PROGRAM...
 
-A program is named PROTOCOL-PEER and takes HOST PORT WORKERS [NAME=VALUE...]. Prints TAP: one sentence
-a check and program. Checks of what a server answers share one server, in turn; the others have
-servers of their own. Programs are checked at once; those that wait for a time limit on threads of
+A program is named PROTOCOL-PEER and takes HOST PORT WORKERS [NAME=VALUE...]. Prints TAP: one
+sentence a check and program. Checks of what a server answers share one server, in turn; the others
+have servers of their own. Programs are checked at once; those that wait for a time limit on threads of
 their own, so that the whole takes little longer than the limit. Every wait is bounded.
 """
 import pathlib

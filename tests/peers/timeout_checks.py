@@ -47,7 +47,7 @@ def closes_stalled_connection(program):
             # not read make its close visible as a reset.
             limit_ms = (LIMIT_S + LATE_S) * 1000
             while (found := ready.poll(limit_ms)) and found[0][1] == select.POLLOUT:
-                with contextlib.suppress(ConnectionResetError):  # closed just now: see the next look
+                with contextlib.suppress(ConnectionResetError):  # just now: the next look sees it
                     client.send(b"x" * (1 << 16), socket.MSG_DONTWAIT)
                     sent_s = time.monotonic()
             assert found, "still open"

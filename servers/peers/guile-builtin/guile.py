@@ -11,8 +11,8 @@ GUILE = "/usr/bin/guile-3.0"
 
 
 def main(compiled: str, words: list[str]) -> int:
-    """`compiled`: server.scm, compiled. The exit status: 0 after SIGTERM or SIGINT, 1 when it cannot
-    serve, 2 on bad arguments."""
+    """`compiled`: server.scm, compiled. The exit status: 0 after SIGTERM or SIGINT, 1 when it
+    cannot serve, 2 on bad arguments."""
     program = "json-guile-builtin"
     command = command_line.parse(program, words)
 

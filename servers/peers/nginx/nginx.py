@@ -1,8 +1,8 @@
 """nginx with a configuration made for one run, for hello and for json.
 
 nginx says more than the other peers: its hello has Server, Date, Content-Type and Connection, and
-only a whole HTTP request is answered. Its configuration and temporary paths are in a folder of their
-own, which is removed as soon as nginx has read it, so it needs no rights to Debian's folders.
+only a whole HTTP request is answered. Its configuration and temporary paths are in a folder of
+their own, which is removed as soon as nginx has read it, so it needs no rights to Debian's folders.
 """
 from __future__ import annotations
 
