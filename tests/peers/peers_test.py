@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Checks the peer servers from outside, over loopback. usage: peers_test.py PROGRAM...
+"""Checks the peer servers from outside, over loopback.
+
+usage: peers_test.py [--when-built] PROGRAM...   With --when-built, missing programs are skipped.
 
 A program is named PROTOCOL-PEER and takes HOST PORT WORKERS [NAME=VALUE...]. Prints TAP: one
 sentence a check and program. Checks of what a server answers share one server, in turn; the others
-have servers of their own. Programs are checked at once; those that wait for a time limit on threads of
-their own, so that the whole takes little longer than the limit. Every wait is bounded.
+have servers of their own. Programs are checked at once; those that wait for a time limit on threads
+of their own, so that the whole takes little longer than the limit. Every wait is bounded.
 """
 import pathlib
 import sys
@@ -116,16 +118,18 @@ def plan_checks(plan, programs):
 
 
 def main(paths):
+    when_built = paths[:1] == ["--when-built"]
+    paths = paths[when_built:]
     if not paths:
-        sys.exit("usage: peers_test.py PROGRAM...")
+        sys.exit("usage: peers_test.py [--when-built] PROGRAM...")
     programs = [Program(path) for path in paths]
     with ThreadPoolExecutor(max_workers=MOST_AT_ONCE) as pool:
         plan = Plan(pool)
-        # Some are made only when something wants them.
+        built = [one for one in programs if not when_built or pathlib.Path(one.path).exists()]
         for program in programs:
-            if not pathlib.Path(program.path).exists():
+            if program not in built:
                 plan.skip(program, "is checked", "it is not built")
-        plan_checks(plan, [one for one in programs if pathlib.Path(one.path).exists()])
+        plan_checks(plan, built)
         plan.entries.append(("manifests name every program, and no other",
                              pool.submit(outcome, manifests.agree, programs)))
         print(f"1..{len(plan.entries)}")
