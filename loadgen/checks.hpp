@@ -17,8 +17,8 @@ struct littles_law {
   double value = 0;     ///< throughput x (latency + pause)
   double expected = 0;  ///< requests that the connections hold; open: time average, counted
   double relative_difference = 0;
-  /// pass within 5 %; warn when more, but no more than 5 % and what the requests that were cut off
-  /// by the ends of the run explain; else fail.
+  /// pass within 5 %; warn when it is more, but within 5 % once the requests and pauses that the
+  /// ends of the run cut off are counted by the time they had within it; else fail.
   verdict result = verdict::fail;
 };
 

@@ -158,7 +158,7 @@ parsed parse_command_line(int argc, const char* const* argv) {
   app.add_option("--think-us", run.think_us, "from response to next request, think only")
       ->check(number(0, 60e6));
   app.add_option("--rate", run.rate_rps, "requests/s of all threads, open only")
-      ->check(number(0.001, 1e8));
+      ->check(number(0.001, 1e7));
   app.add_option("--arrivals", arrivals, "poisson or constant, open only")->capture_default_str();
   app.add_option("--duration-s", run.duration_s, "how long requests are sent")
       ->check(number(0.001, 86400));

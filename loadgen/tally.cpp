@@ -19,6 +19,10 @@ void tally::add(const tally& other) {
   if (problem.empty()) problem = other.problem;
   pauses += other.pauses;
   pauses_ns += other.pauses_ns;
+  cut_off_ns += other.cut_off_ns;
+  in_time_ns += other.in_time_ns;
+  retired += other.retired;
+  retired_after_ns += other.retired_after_ns;
   arrived += other.arrived;
   request_ns_in_system += other.request_ns_in_system;
   user_ns += other.user_ns;

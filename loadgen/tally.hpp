@@ -40,8 +40,15 @@ struct tally {
   std::array<std::uint64_t, failure_names.size()> errors = {};
   std::string problem;  ///< the first of them that the system has words for
 
-  std::uint64_t pauses = 0;         ///< think: how many
-  std::uint64_t pauses_ns = 0;      ///< and how long in all
+  std::uint64_t pauses = 0;     ///< think: how many
+  std::uint64_t pauses_ns = 0;  ///< and how long in all
+  // What of the measured time is in no latency and no pause that was completed within it: the parts
+  // of those that its ends cut off, and places for a request that ran out of requests to send.
+  std::uint64_t cut_off_ns = 0;
+  std::uint64_t in_time_ns = 0;  ///< sum of the latencies of responses_in_time
+  std::uint64_t retired = 0;     ///< places without a request up to the end
+  double retired_after_ns = 0;   ///< sum, from the start on
+
   std::uint64_t arrived = 0;        ///< open: requests that were due
   double request_ns_in_system = 0;  ///< open: integral over time of requests due but unanswered
   std::uint64_t user_ns = 0;        ///< processor time

@@ -20,7 +20,7 @@ constexpr std::uint64_t gone_after_ns = 500'000'000;
 constexpr std::size_t buffer_bytes = 64 * 1024;
 constexpr std::size_t most_events = 1024;
 constexpr unsigned connecting_at_once = 64;  // less than any server's backlog
-constexpr std::uint64_t requests_at_once = 32;
+constexpr std::uint64_t most_requests_at_once = 32;
 constexpr std::uint32_t stop_event_number = ~std::uint32_t{0};
 
 std::uint64_t ns_of(double seconds) { return static_cast<std::uint64_t>(seconds * 1e9); }
@@ -171,10 +171,10 @@ std::uint64_t worker::next_wake_ns() const {
 /// when the server is not coming back.
 void worker::keep_house() {
   house_ns_ = batch_ns_ + house_period_ns;
+  const std::uint64_t failed_before = tally_[failure::timeout];
   for (connection& one : connections_) {
     const bool waits = one.outstanding != 0 || one.state == link::connecting;
     if (waits && batch_ns_ - std::min(batch_ns_, one.waiting_since_ns) > timeout_ns_) {
-      timed_out_ = true;
       lose(one, failure::timeout);
     } else if (one.state == link::down && sends_) {
       reopen(one);
@@ -182,20 +182,24 @@ void worker::keep_house() {
   }
   if (failing_since_ns_ != 0 && open_links_ == 0 && batch_ns_ - failing_since_ns_ > gone_after_ns)
     state_.stop(ending::server_gone);
-  if (timed_out_ && batch_ns_ - std::max(tally_.last_response_ns, start_ns_) > 2 * timeout_ns_)
+  if (tally_[failure::timeout] == failed_before) return;
+  // Those of one time share their fate; a later one had a connection of its own.
+  if (timed_out_ns_ != 0 && batch_ns_ - timed_out_ns_ >= timeout_ns_)
     state_.stop(ending::no_response);
+  if (timed_out_ns_ == 0) timed_out_ns_ = batch_ns_;
 }
 
 /// Brings the integral of the number of requests in the system up to this batch.
 void worker::count_arrivals() {
+  const std::uint64_t now_ns = std::min(batch_ns_, end_ns_);
   const std::uint64_t before_ns = std::max(last_count_ns_, start_ns_);
   tally_.request_ns_in_system +=
-      static_cast<double>(in_system_) * static_cast<double>(batch_ns_ - before_ns);
-  last_count_ns_ = batch_ns_;
-  while (!exhausted_ && counted_.due_ns() <= batch_ns_ && counted_.due_ns() < end_ns_) {
+      static_cast<double>(in_system_) * static_cast<double>(now_ns - std::min(before_ns, now_ns));
+  last_count_ns_ = now_ns;
+  while (!exhausted_ && counted_.due_ns() <= now_ns && counted_.due_ns() < end_ns_) {
     ++in_system_;
     ++tally_.arrived;
-    tally_.request_ns_in_system += static_cast<double>(batch_ns_ - counted_.due_ns());
+    tally_.request_ns_in_system += static_cast<double>(now_ns - counted_.due_ns());
     counted_.advance();
   }
 }
@@ -206,12 +210,15 @@ void worker::settle() {
     ++tally_.unanswered;
     ++tally_[failure::timeout];
     tally_.latency.add(batch_ns_ - std::min(begun_ns, batch_ns_));
+    tally_.cut_off_ns += std::min(end_ns_, batch_ns_) - std::min(begun_ns, end_ns_);
   };
   for (std::size_t at = 0; at < connections_.size(); ++at) {
     const connection& one = connections_[at];
     for (std::uint32_t number = 0; number < one.outstanding; ++number)
       give_up(begun_ns_[at * run_.pipeline + (one.oldest + number) % run_.pipeline]);
   }
+  if (run_.paces == mode::think)
+    while (!queue_.empty()) retire(due_ns_[queue_.pop()] - think_ns_, 1);
   if (run_.paces != mode::open) return;
   for (; !exhausted_ && schedule_.due_ns() < end_ns_ && run_.requests == 0; schedule_.advance()) {
     ++tally_.requests;
@@ -219,11 +226,21 @@ void worker::settle() {
   }
 }
 
+/// `places` for a request stay empty from now on.
+void worker::retire(std::uint64_t now, unsigned places) {
+  if (now > end_ns_) return;
+  tally_.retired += places;
+  if (now > start_ns_)
+    tally_.retired_after_ns += static_cast<double>(places) * static_cast<double>(now - start_ns_);
+}
+
 /// Whether one more request may begin; takes it.
 bool worker::take_request() {
   if (run_.requests == 0) return sends_ || run_.paces == mode::open;
   if (taken_ == 0 && !exhausted_) {
-    taken_ = state_.take_requests(requests_at_once);
+    // Few, so that the threads end together.
+    taken_ = state_.take_requests(
+        std::clamp<std::uint64_t>(connections_.size() / 4, 1, most_requests_at_once));
     exhausted_ = taken_ == 0;
   }
   if (exhausted_) return false;
@@ -236,6 +253,7 @@ void worker::next(connection& one, std::uint64_t now, unsigned count) {
   if (run_.paces == mode::closed) {
     unsigned taken = 0;
     while (taken < count && take_request()) ++taken;
+    if (taken < count) retire(now, count - taken);
     if (taken == 0) return;
     tally_.send_lag.add(now - std::min(batch_ns_, now));
     return begin(one, now, now, taken);
@@ -262,7 +280,10 @@ void worker::start_due(std::uint64_t now) {
     connection& one = connections_[queue_.pop()];
     one.queued = false;
     if (!usable(one)) continue;  // it is queued again when it is open
-    if (!take_request()) return;
+    if (!take_request()) {
+      if (!open) retire(due_ns - think_ns_, 1);
+      return;
+    }
     now = now_ns();
     tally_.send_lag.add(now - due_ns);
     if (open) {
@@ -270,6 +291,8 @@ void worker::start_due(std::uint64_t now) {
     } else if (due_ns >= start_ns_ + think_ns_) {
       ++tally_.pauses;
       tally_.pauses_ns += now - (due_ns - think_ns_);
+    } else {
+      tally_.cut_off_ns += now - start_ns_;
     }
     begin(one, open ? due_ns : now, now, 1);
   }

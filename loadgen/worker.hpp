@@ -58,6 +58,7 @@ class worker {
   void keep_house();
   void count_arrivals();
   void settle();
+  void retire(std::uint64_t now, unsigned places);
   bool take_request();
   void next(connection& one, std::uint64_t now, unsigned count);
   void start_due(std::uint64_t now);
@@ -117,7 +118,7 @@ class worker {
   std::uint64_t drain_end_ns_ = 0;
   std::uint64_t house_ns_ = 0;
   std::uint64_t failing_since_ns_ = 0;  // 0: the last attempt to connect succeeded
-  bool timed_out_ = false;              // since the last response
+  std::uint64_t timed_out_ns_ = 0;      // the first time-out since the last response; 0: none
   std::optional<std::uint64_t> expected_bytes_;
   tally tally_;
 };

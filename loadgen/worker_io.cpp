@@ -185,13 +185,18 @@ void worker::check_response(const connection& one) {
 void worker::record(connection& one, unsigned count, std::uint64_t now) {
   const std::size_t ring = static_cast<std::size_t>(&one - connections_.data()) * run_.pipeline;
   for (unsigned number = 0; number < count; ++number) {
-    tally_.latency.add(now - begun_ns_[ring + one.oldest]);
+    const std::uint64_t begun_ns = begun_ns_[ring + one.oldest];
+    tally_.latency.add(now - begun_ns);
+    if (now <= end_ns_)
+      tally_.in_time_ns += now - begun_ns;
+    else
+      tally_.cut_off_ns += end_ns_ - std::min(begun_ns, end_ns_);
     if (++one.oldest == run_.pipeline) one.oldest = 0;
   }
   tally_.responses += count;
   if (now <= end_ns_) tally_.responses_in_time += count;
   tally_.last_response_ns = now;
-  timed_out_ = false;
+  timed_out_ns_ = 0;
   one.waiting_since_ns = now;
   one.outstanding -= count;
   outstanding_ -= count;
@@ -270,7 +275,9 @@ void worker::reopen(connection& one) {
 void worker::leave_system(std::uint64_t count, std::uint64_t now) {
   if (run_.paces != mode::open) return;
   in_system_ -= std::min(count, in_system_);
-  tally_.request_ns_in_system += static_cast<double>(count) * static_cast<double>(now - batch_ns_);
+  tally_.request_ns_in_system +=
+      static_cast<double>(count) *
+      static_cast<double>(std::min(now, end_ns_) - std::min(batch_ns_, end_ns_));
 }
 
 }  // namespace heddle::load
