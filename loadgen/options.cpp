@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t most_requests = 1'000'000'000'000;
 constexpr std::size_t longest_path = 4096;
-constexpr rlim_t other_descriptors = 64;
+constexpr rlim_t other_descriptors = 16;  // besides one for each thread
 
 const std::map<std::string, protocol> protocols = {{"http", protocol::http},
                                                    {"http-close", protocol::http_close},
@@ -100,9 +100,9 @@ void check_together(const CLI::App& app, const options& run) {
 }
 
 /// Lets the process open a descriptor for each connection. Errors: std::invalid_argument.
-void raise_descriptor_limit(unsigned connections) {
+void raise_descriptor_limit(unsigned connections, unsigned threads) {
   rlimit limit{};
-  const rlim_t wanted = connections + other_descriptors;
+  const rlim_t wanted = connections + threads + other_descriptors;
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
   limit.rlim_cur = std::min(wanted, limit.rlim_max);
   if (limit.rlim_cur < wanted || ::setrlimit(RLIMIT_NOFILE, &limit) != 0) {
@@ -187,7 +187,7 @@ parsed parse_command_line(int argc, const char* const* argv) {
     run.target = endpoint(host, static_cast<std::uint16_t>(port));
     if (expect->count() != 0) run.expected_bytes = expected_bytes;
     check_together(app, run);
-    raise_descriptor_limit(run.connections);
+    raise_descriptor_limit(run.connections, run.threads);
     return {std::move(run), 0};
   } catch (const CLI::CallForHelp&) {
     std::printf("%s", app.help().c_str());

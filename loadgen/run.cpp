@@ -5,6 +5,7 @@
 #include <csignal>
 #include <deque>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 
 #include <poll.h>
@@ -65,11 +66,18 @@ outcome run_load(const options& run) {
     if (state.stopped() == ending::none) state.start_ns = now_ns();
   });
   std::vector<std::jthread> threads;
-  for (worker& one : workers) {
-    threads.emplace_back([&one, &everyone, &ended] {
-      one.run(everyone);
-      ::eventfd_write(ended.get(), 1);
-    });
+  try {
+    for (worker& one : workers) {
+      threads.emplace_back([&one, &everyone, &ended] {
+        one.run(everyone);
+        ::eventfd_write(ended.get(), 1);
+      });
+    }
+  } catch (const std::system_error&) {
+    state.stop(ending::failed);
+    for (std::size_t missing = threads.size(); missing < workers.size(); ++missing)
+      everyone.arrive_and_drop();
+    throw;
   }
   wait_for(workers.size(), ended.get(), signals.get(), state);
   const std::uint64_t end_ns = now_ns();

@@ -23,7 +23,6 @@ void tally::add(const tally& other) {
   in_time_ns += other.in_time_ns;
   retired += other.retired;
   retired_after_ns += other.retired_after_ns;
-  arrived += other.arrived;
   request_ns_in_system += other.request_ns_in_system;
   user_ns += other.user_ns;
   system_ns += other.system_ns;

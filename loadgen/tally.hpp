@@ -28,7 +28,7 @@ inline constexpr std::array<std::string_view, 8> failure_names = {
 /// What one thread measured; that of a run is the sum.
 struct tally {
   histogram latency;   ///< from send, in open mode from the time the request was due
-  histogram send_lag;  ///< how late requests were sent, see docs of the result
+  histogram send_lag;  ///< how late requests were sent, see result.schema.json
   std::uint64_t requests = 0;
   std::uint64_t responses = 0;
   std::uint64_t responses_in_time = 0;  ///< before the end of the measured time
@@ -43,13 +43,13 @@ struct tally {
   std::uint64_t pauses = 0;     ///< think: how many
   std::uint64_t pauses_ns = 0;  ///< and how long in all
   // What of the measured time is in no latency and no pause that was completed within it: the parts
-  // of those that its ends cut off, and places for a request that ran out of requests to send.
+  // of those that its ends cut off, reconnecting, and places for a request that ran out of requests
+  // to send.
   std::uint64_t cut_off_ns = 0;
   std::uint64_t in_time_ns = 0;  ///< sum of the latencies of responses_in_time
   std::uint64_t retired = 0;     ///< places without a request up to the end
   double retired_after_ns = 0;   ///< sum, from the start on
 
-  std::uint64_t arrived = 0;        ///< open: requests that were due
   double request_ns_in_system = 0;  ///< open: integral over time of requests due but unanswered
   std::uint64_t user_ns = 0;        ///< processor time
   std::uint64_t system_ns = 0;

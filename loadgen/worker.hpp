@@ -47,7 +47,7 @@ class worker {
  private:
   using link = connection::link;
 
-  // worker.cpp: the course of the run, and when requests begin
+  // worker.cpp: the course of the run
   void connect_all();
   void load();
   void begin_requests();
@@ -56,6 +56,8 @@ class worker {
   bool finished();
   std::uint64_t next_wake_ns() const;
   void keep_house();
+
+  // worker_pace.cpp: when requests begin, and what of the time they account for
   void count_arrivals();
   void settle();
   void retire(std::uint64_t now, unsigned places);

@@ -44,7 +44,7 @@ void worker::handle(connection& one, std::uint32_t events) {
     flush(one);
   }
   const std::uint32_t over = events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR);
-  if (one.generation == generation && ((events & EPOLLIN) != 0 || over != 0))
+  if (one.generation == generation && one.socket && ((events & EPOLLIN) != 0 || over != 0))
     receive(one, over != 0);
 }
 
@@ -57,7 +57,10 @@ void worker::connected(connection& one) {
     ++tally_.connected;
   }
   if (!keeps_connections_) return flush(one);
-  if (sends_) next(one, now_ns(), run_.pipeline);
+  if (!sends_) return;
+  const std::uint64_t now = now_ns();
+  tally_.cut_off_ns += (now - one.waiting_since_ns) * run_.pipeline;
+  next(one, now, run_.pipeline);
 }
 
 void worker::connect_failed(connection& one, int error) {
@@ -236,7 +239,6 @@ void worker::lose(connection& one, failure kind, int error) {
     tally_.problem =
         std::string(failure_names[static_cast<unsigned>(kind)]) + ": " + std::strerror(error);
   abandon(one, kind, std::max(1u, one.outstanding));
-  if (start_ns_ == 0) --tally_.connected;
   reject(one);
 }
 
@@ -250,6 +252,7 @@ void worker::abandon(connection& one, failure kind, std::uint64_t failed) {
 
 /// Goes on with a new connection in place of this one.
 void worker::reject(connection& one) {
+  if (start_ns_ == 0) --tally_.connected;
   drop(one);
   if (sends_) reopen(one);
 }
