@@ -2,8 +2,12 @@
 
 #include <atomic>
 #include <cstdio>
+#include <exception>
 #include <fstream>
+#include <memory>
+#include <mutex>
 #include <thread>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 #include <signal.h>
@@ -116,6 +120,25 @@ void accept_all(const command& command, runtime_base& runtime, service& service)
   }
 }
 
+/// The first exception that left a connection's fiber, such as for want of a stack. A server that
+/// cannot do what it is asked ends, or it would be measured doing something else.
+class failure {
+ public:
+  void note(std::exception_ptr error) noexcept {
+    std::lock_guard guard(lock_);
+    if (!error_) error_ = std::move(error);
+  }
+
+  /// After the run.
+  void rethrow() {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::mutex lock_;
+  std::exception_ptr error_;  // guarded by lock_
+};
+
 void write_stats(const command& command, runtime_base& runtime) {
   std::ofstream out(command.stats_file);
   out << stats_of(command, runtime).dump(2) << "\n";
@@ -132,10 +155,18 @@ int run_server(int argc, char** argv, const application* fixed_application) {
   if (!parsed.run) return parsed.exit_code;
   const command& command = *parsed.run;
   try {
-    const auto runtime = make_runtime(command.combination, command.options);
+    failure failed;
+    std::unique_ptr<runtime_base> runtime;
+    runtime_options options = command.options;
+    options.on_unhandled_exception = [&](std::exception_ptr error) {
+      failed.note(std::move(error));
+      runtime->request_stop();
+    };
+    runtime = make_runtime(command.combination, std::move(options));
     const auto service = command.serve->make(*command.parameters, runtime->workers());
     signal_thread signals(command, *runtime);
     runtime->run([&] { accept_all(command, *runtime, *service); });
+    failed.rethrow();
     if (!command.stats_file.empty()) write_stats(command, *runtime);
     return 0;
   } catch (const std::invalid_argument& error) {

@@ -6,14 +6,16 @@ IDLE: how many idle sleepers a server must stand; ThreadSanitizer has a limit.
 A limit on time is a lower one, or what any wait has: nothing here depends on speed.
 """
 import functools
+import shutil
+import subprocess
 import sys
 import threading
 import time
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
 
-from support import (HELLO, JSON, assert_refused, eventually, receive, receive_to_end, run_checks,
-                     serving)
+from support import (HELLO, JSON, WAIT_S, Server, Skip, assert_refused, eventually, receive,
+                     receive_to_end, run_checks, serving)
 
 
 def ask(client, count=1):
@@ -203,6 +205,24 @@ def stop_under_load(program, combination):
             assert server.process.returncode == 0, f"status {server.process.returncode}"
 
 
+def end_without_stacks(program, combination):
+    """What cannot be done ends the server with the reason."""
+    if shutil.which("prlimit") is None or subprocess.run(
+            ["prlimit", f"--as={1 << 30}", program, "--list"], capture_output=True,
+            check=False).returncode != 0:
+        raise Skip("needs prlimit, and a build without sanitizer")
+    words = ["fibers=10000", "--stack-bytes", "1048576"]  # 10 GB, of which 1 GB can be had
+    server = Server(program, "fanout", combination, words, prefix=["prlimit", f"--as={1 << 30}"])
+    try:
+        with server.connect() as client:
+            client.sendall(JSON)
+            out, err = server.process.communicate(timeout=WAIT_S)
+        assert (server.process.returncode, out) == (1, b""), f"{server.process.returncode} {out!r}"
+        assert err.count(b"\n") == 1 and b"fiber" in err, f"printed {err!r}"
+    finally:
+        server.kill()
+
+
 def refuse_parameters(program, combination):
     table = [
         ("fanout fibers=0", "fanout fibers '0' is not allowed; a number from 1 to 10000"),
@@ -246,6 +266,8 @@ def main(program, idle, combinations):
     ]
     checks = [(f"{combination}: {sentence}", functools.partial(check, program, combination))
               for combination in combinations for sentence, check in of_each]
+    checks.append(("fanout ends with the reason, status 1, when it can have no more fibers",
+                   functools.partial(end_without_stacks, program, combinations[0])))
     checks.append(("parameters that are not allowed are refused in exactly one line, status 2",
                    functools.partial(refuse_parameters, program, combinations[0])))
     return run_checks(checks)
