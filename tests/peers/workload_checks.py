@@ -18,6 +18,11 @@ PARAMETERS = {
 }
 
 
+# Little work, so that requests meet in the scheduler.
+FAST = {"fanout": ["fibers=4"], "pipeline": [], "imbalance": ["long_percent=0"], "contended": [],
+        "sleepers": ["sleep_us=0", "idle=100"]}
+
+
 def takes_its_parameters(program):
     rows = PARAMETERS[program.protocol]
     given = [f"{name}={value}" for name, value, _, _ in rows]
@@ -60,6 +65,10 @@ def assert_at_least(spent_s, least_s):
     assert spent_s >= least_s, f"took {spent_s:.4f} s, but the work alone takes {least_s} s"
 
 
+def serves_many_over_and_over(program):
+    elapsed_s(program, FAST[program.protocol], connections=64, requests=100)
+
+
 def fanout_works_in_every_task(program):
     assert_at_least(elapsed_s(program, ["fibers=50", "work_ns=1000000"], workers=1), 0.05)
 
@@ -95,4 +104,5 @@ ON_PROGRAM = {
 }
 for checks in ON_PROGRAM.values():
     checks += [("takes its parameters", takes_its_parameters),
+               ("serves 64 connections over and over", serves_many_over_and_over),
                ("refuses other parameters in one line, status 2", refuses_other_parameters)]
