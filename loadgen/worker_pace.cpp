@@ -42,6 +42,7 @@ void worker::settle() {
   if (run_.paces != mode::open) return;
   for (; !exhausted_ && schedule_.due_ns() < end_ns_ && run_.requests == 0; schedule_.advance()) {
     ++tally_.requests;
+    tally_.send_lag.add(batch_ns_ - std::min(schedule_.due_ns(), batch_ns_));
     give_up(schedule_.due_ns());
   }
 }

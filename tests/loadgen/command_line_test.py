@@ -40,16 +40,16 @@ class CommandLine(unittest.TestCase):
                                 f"at most {connections} threads")
 
     def test_zeros_and_junk_are_refused(self):
-        for option in ("--port", "--connections", "--threads", "--requests", "--duration-s",
-                       "--rate", "--pipeline", "--payload-bytes"):
-            for value in ("0", "-1", "x", "", "1x", "0x10", "010", " 1", "1e99", "nan", "99999999999999999999"):
-                if option in ("--rate", "--duration-s") and value in ("0x10", "010", " 1"):
-                    continue  # numbers, written oddly
-                words = ("--requests", "1") if option != "--requests" else ()
-                words += PORT if option != "--port" else ()
+        for option in ("--port", "--threads", "--requests", "--duration-s", "--rate", "--pipeline",
+                       "--payload-bytes"):
+            words = ("--requests", "1") if option != "--requests" else ()
+            words += PORT if option != "--port" else ()
+            for value in ("0", "-1", "x"):
                 self.assert_refused((*words, f"{option}={value}"), option)
+        for value in ("0", "", "1x", "0x10", "010", " 1", "1.5", "1e3", "nan", "9" * 20):
+            self.assert_refused((*LIMITED, f"--connections={value}"), "--connections")
         for option in ("--think-us", "--timeout-s", "--drain-s"):
-            for value in ("-1", "x", "nan", "inf"):
+            for value in ("-1", "nan", "1e99"):
                 self.assert_refused((*LIMITED, f"{option}={value}"), option, "not a number from")
 
     def test_names_are_refused_with_those_allowed(self):

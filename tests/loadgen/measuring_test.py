@@ -3,13 +3,18 @@
 
 usage: measuring_test.py LOADGEN HEDDLE-SERVER RUNTIME [HELLO-RAW-EPOLL]
 """
+import os
+import re
+import shutil
+import subprocess
 import sys
 import time
 import unittest
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
 
-from support import HELLO, RAW_EPOLL, Run, Scripted, answering, heddle, measure, serving
+from support import (HELLO, LOADGEN, RAW_EPOLL, WAIT_S, Run, Scripted, answering, heddle, measure,
+                     serving)
 
 
 class Measuring(unittest.TestCase):
@@ -57,9 +62,21 @@ class Measuring(unittest.TestCase):
         with serving(RAW_EPOLL, "127.0.0.1", "0", "2") as server:
             result = measure(server.port, "--duration-s", 1, "--connections", 128)
             self.assert_little_holds(result)
-            self.assertGreater(result["responses"], 1000)
+            self.assertEqual(result["bytes_received"], result["responses"] * len(HELLO))
 
-    def test_a_request_is_one_send_and_one_response_long(self):
+    @unittest.skipUnless(shutil.which("strace"), "needs strace")
+    def test_a_request_costs_one_send_and_one_receive(self):
+        options = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"  # which needs ptrace itself
+        with heddle("hello") as server:
+            done = subprocess.run(
+                ["strace", "-f", "-c", "-U", "name,calls", "-e", "trace=sendto,recvfrom", LOADGEN,
+                 "--port", str(server.port), "--requests", "2000", "--connections", "8"],
+                env=dict(os.environ, ASAN_OPTIONS=options), stdin=subprocess.DEVNULL,
+                capture_output=True, text=True, timeout=WAIT_S, check=True)
+        calls = dict(re.findall(r"^(sendto|recvfrom) +(\d+)$", done.stderr, re.MULTILINE))
+        self.assertEqual(calls, {"sendto": "2000", "recvfrom": "2000"}, done.stderr)
+
+    def test_a_request_is_as_long_as_it_looks(self):
         with heddle("hello") as server:
             result = measure(server.port, "--requests", 500)
             request = f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n"
