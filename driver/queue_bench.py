@@ -10,8 +10,8 @@ from pathlib import Path
 from driver import bench, environment, queue_estimates, queue_report, rounds, zoo
 from driver.console import EXIT_CELLS_FAILED, EXIT_INTERRUPTED, Progress, say
 from driver.meson import BuildDirectory
-from driver.queue_cells import (COUNTER, PROGRAM, REFERENCES, Choice, QueueRow, choose_workloads,
-                                make_rows, program_of, rules_of, split_words)
+from driver.queue_cells import (PROGRAM, REFERENCES, Choice, QueueRow, choose_workloads, make_rows,
+                                program_of, rules_of, split_words)
 from driver.rounds import Journal
 from driver.servers import Interrupt, Interrupted, describe_exit
 
@@ -168,11 +168,7 @@ def run(request: Request, build: BuildDirectory, jobs: int | None) -> int:
     """The command, on a configured build directory."""
     known = zoo.load(build.path / "zoo.json")["queues"]
     queues, words = split_words(request.choice.words, known, build.path)
-    counter = PROGRAM.format(COUNTER)
-    build.compile([counter], jobs)  # every program knows all workloads; a wrong word ends here
-    rules = {COUNTER: rules_of(str(build.path / counter))}
-    workloads = choose_workloads(request.choice, words, [rule.workload for rule in rules[COUNTER]],
-                                 [entry["name"] for entry in known])
+    workloads = choose_workloads(request.choice, words, [entry["name"] for entry in known])
     measured = list(dict.fromkeys([*REFERENCES, *queues]))
     build.compile([PROGRAM.format(queue) for queue in measured], jobs)
     if build.option("optimization") in ("0", "g"):

@@ -14,6 +14,9 @@ REFERENCES = (COUNTER, "locking")  # a cell's reference is the first that its wo
 AGAIN = " A'"
 PROGRAM = "benchmarks/queues/queue-bench-{}"
 STEALING = "owner-thieves"
+# What every program's --list has, so that a wrong word is refused before anything is built.
+WORKLOADS = ("pairwise", "random", "one-to-one", "one-to-many", "many-to-one", "three-to-one",
+             "burst", "empty-pop", "nearly-full", "ping-pong", STEALING)
 LIST_TIMEOUT_S = 10
 
 
@@ -133,17 +136,16 @@ def _cells_of(rule: Rule, choice: Choice) -> list[Cell]:
     return cells
 
 
-def choose_workloads(choice: Choice, words: list[str], known: list[str], queues: list[str]
-                     ) -> list[str]:
+def choose_workloads(choice: Choice, words: list[str], queues: list[str]) -> list[str]:
     """Those that --workload names, or all, as far as the words, which chose no queue, match;
     UsageProblem for none."""
     for name in choice.workloads:
-        if name not in known:
-            raise UsageProblem(f"--workload: no workload '{name}'; allowed: {', '.join(known)}")
-    wanted = [name for name in known if name in choice.workloads or not choice.workloads]
+        if name not in WORKLOADS:
+            raise UsageProblem(f"--workload: no workload '{name}'; allowed: {', '.join(WORKLOADS)}")
+    wanted = [name for name in WORKLOADS if name in choice.workloads or not choice.workloads]
     chosen = [name for name in wanted if zoo.matches(name, words)]
     if not chosen:
-        raise zoo.nothing_matches(words, [*known, *queues])
+        raise zoo.nothing_matches(words, [*WORKLOADS, *queues])
     return chosen
 
 

@@ -8,6 +8,10 @@ import json
 import subprocess
 import sys
 import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from driver.queue_cells import WORKLOADS
 
 PROGRAM = sys.argv[1]
 NAME = PROGRAM.rsplit("queue-bench-", 1)[1]
@@ -27,6 +31,10 @@ class QueueBench(unittest.TestCase):
         found = json.loads(done.stdout)
         self.assertEqual((found["schema"], found["queue"]), ("heddle-queue-bench-1", NAME))
         return found
+
+    def test_it_lists_the_workloads_that_the_driver_knows(self):
+        names = [rule["name"] for rule in json.loads(run("--list").stdout)["workloads"]]
+        self.assertEqual(names, list(WORKLOADS))
 
     def rules(self):
         return [rule for rule in json.loads(run("--list").stdout)["workloads"] if rule["most_threads"]]
