@@ -23,8 +23,9 @@ PACKAGES = {
         "liburing-dev", "libuv1-dev", "wrk", "apache2-utils"),
     "test": ("gdb", "strace", "valgrind"),
     "clang": ("clang", "libclang-rt-14-dev"),
-    # Queues of other libraries: what is missing leaves them out.
-    "adapters": ("libtbb-dev", "libxenium-dev"),
+    # Queues of other libraries: what is missing leaves them out. Not libatomic-queue-dev: it depends
+    # on libboost-dev, that is Boost 1.74, which conflicts with 1.81.
+    "adapters": ("libtbb-dev", "libxenium-dev", "libcds-dev"),
     # Peers to compare with: what is missing leaves them out.
     "peers": (
         "python3-uvloop", "python3-trio", "guile-3.0", "nginx-light", "nghttp2-client",

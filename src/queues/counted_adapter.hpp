@@ -13,6 +13,8 @@ namespace heddle {
 ///   bool push(T)              false: full; what it throws goes on to the caller
 ///   bool pop(T&)              false: empty, as far as the library knows
 ///   std::size_t capacity() const   0: unbounded
+///   static void attach_thread()    where threads must make themselves known to the library: called
+///                                  by each before its first push or pop, and perhaps again
 /// The library uses std::atomic itself and not Platform: such a queue cannot run under the
 /// explorer, and the knob first_index has no effect. Whether it holds items is counted here, see
 /// item_counts.
@@ -25,7 +27,9 @@ class counted_adapter {
  public:
   class handle {
    public:
-    explicit handle(counted_adapter& queue) : counts_(queue.counts_) {}
+    explicit handle(counted_adapter& queue) : counts_(queue.counts_) {
+      if constexpr (requires { Library::attach_thread(); }) Library::attach_thread();
+    }
 
    private:
     friend counted_adapter;

@@ -38,6 +38,7 @@ struct queue_traits {
   role pop = role::any;
   role steal = role::any;
   queue_order order = queue_order::fifo;
+  std::size_t relaxation = 0;  ///< `relaxed`: takes one of the first that many; 0: any
   truth empty = truth::strict;
   truth full = truth::strict;
   progress push_progress = progress::lock_free;

@@ -53,7 +53,7 @@ struct specification {
 inline specification specification_of(const queue_traits& traits, std::size_t capacity_slots) {
   return {.order = traits.order,
           .capacity_slots = capacity_slots,
-          .relaxation = 0,
+          .relaxation = traits.relaxation,
           .empty = traits.empty,
           .full = traits.full,
           .exact_capacity = traits.exact_capacity,
