@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include <cds/container/msqueue.h>
@@ -80,8 +81,27 @@ struct cds_msqueue {
     std::size_t capacity() const { return 0; }
 
    private:
+#if defined(HEDDLE_TSAN)
+    /// The search for nodes that nobody reads is in the library's compiled part, where
+    /// ThreadSanitizer does not see it: who frees a node looks like a race with its last reader.
+    /// So nodes are not freed.
+    template <class Node>
+    struct node_allocator : std::allocator<Node> {
+      template <class Other>
+      struct rebind {
+        using other = node_allocator<Other>;
+      };
+      void deallocate(Node*, std::size_t) {}
+    };
+#else
+    template <class Node>
+    using node_allocator = std::allocator<Node>;
+#endif
+
     using orders = cds::opt::memory_model<cds::opt::v::sequential_consistent>;
-    using options = typename cds::container::msqueue::make_traits<orders>::type;
+    using options =
+        typename cds::container::msqueue::make_traits<orders,
+                                                      cds::opt::allocator<node_allocator<T>>>::type;
 
     std::optional<cds::container::MSQueue<cds::gc::HP, T, options>> queue_;
   };

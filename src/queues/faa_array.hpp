@@ -76,8 +76,10 @@ struct basic_faa_array<Reclamation>::segment : linked_segment<segment<T, Platfor
       const std::uint64_t at = pop_index_.fetch_add(1, std::memory_order_acq_rel);
       if (at >= segment_slots) return {};
       slot& slot = slots_[slot_of(at)];
-      // [filled] acquire ← release in try_push.
-      if (slot.state.exchange(state::taken, std::memory_order_acquire) == state::filled) {
+      // [filled] acquire ← release in try_push. No other thread comes to a slot that is filled, so
+      // that a look is enough and the exchange, which costs as much as a fence, is for the others.
+      if (slot.state.load(std::memory_order_acquire) == state::filled ||
+          slot.state.exchange(state::taken, std::memory_order_acquire) == state::filled) {
         return {pop_status::item, slot.item.load()};
       }
     }
