@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-from driver.estimates import estimate  # pylint: disable=wrong-import-position
+from driver.queue_estimates import merged_quantiles  # pylint: disable=wrong-import-position
 
 EXPLORED = "explored"
 MEASURED = {"pairwise, 1 thread": "ns, 1 thread", "pairwise, 2 threads": "ns, 2 threads"}
@@ -39,15 +39,19 @@ def explored(text: str) -> dict[str, str]:
 
 
 def measured(lines: list[str], cell: str) -> dict[str, str]:
-    """Each queue's mean time of an operation in the cell: the median of rounds, and its interval."""
-    times: dict[str, list[float]] = defaultdict(list)
+    """Each queue's median times of a push and of a pop in the cell, with their intervals."""
+    times: dict[str, dict[str, list]] = defaultdict(lambda: {"push": [], "pop": []})
     for record in map(json.loads, lines):
         if record["cell"] == cell and record["ok"] and record["round"]:
-            times[record["row"]].append(record["result"]["mean_ns_per_operation"])
+            for call, histograms in times[record["row"]].items():
+                if sampled := record["result"]["latency"][call]:
+                    histograms.append(sampled["histogram_ns_count"])
     found = {}
-    for queue, values in times.items():
-        middle = estimate(values, seed=1)
-        found[queue] = f"{middle.median:.1f} [{middle.low:.1f}, {middle.high:.1f}]"
+    for queue, calls in times.items():
+        medians = [merged_quantiles(histograms, seed=1)["p50"] for histograms in calls.values()]
+        if all(medians):
+            found[queue] = " / ".join(f"{one.median:.1f} [{one.low:.1f}, {one.high:.1f}]"
+                                      for one in medians)
     return found
 
 

@@ -13,6 +13,7 @@ ROOT, ZOO = map(Path, sys.argv[1:3])
 sys.path.insert(0, str(ROOT / "docs"))
 import fill_queue_table as guide
 
+TIME = r"[\d.]+ \[[\d.]+, [\d.]+\]"
 LOG = """mine: push push | pop pop: 24 executions, 130 redundant, complete
 mine: push: pop | push pop: 600 executions, 7 redundant, stopped after 607; 400 at random, 3 cut (a spin, or 9 steps)
 """
@@ -55,20 +56,22 @@ class Members(unittest.TestCase):
                 self.assertRegex(row["explored"], "has its own atomics" if ".native_only = true" in header
                                  else r"^\d+ clients, \d+ to the end; [\d,]+ executions$")
                 for column in guide.MEASURED.values():
-                    self.assertRegex(row[column], r"^([\d.]+ \[[\d.]+, [\d.]+\]|–)$")
+                    self.assertRegex(row[column], rf"^({TIME} / {TIME}|–)$")
 
 
 class Filling(unittest.TestCase):
     def test_clients_and_executions_are_added_up(self):
         self.assertEqual(guide.explored(LOG), {"mine": "2 clients, 1 to the end; 1,024 executions"})
 
-    def test_rounds_become_a_median_with_its_interval(self):
-        lines = [json.dumps({"row": "mine", "cell": cell, "ok": ok, "round": number, "result": {
-            "mean_ns_per_operation": time}}) for cell, ok, number, time in
-            (("pairwise, 1 thread", True, 1, 10), ("pairwise, 1 thread", True, 2, 14),
-             ("pairwise, 1 thread", True, 3, 11), ("pairwise, 1 thread", True, 0, 99),
-             ("pairwise, 1 thread", False, 4, 99), ("burst, 1 thread", True, 1, 99))]
-        self.assertEqual(guide.measured(lines, "pairwise, 1 thread"), {"mine": "11.0 [10.0, 14.0]"})
+    def test_rounds_become_medians_with_their_intervals(self):
+        def record(push_ns, cell="pairwise, 1 thread", ok=True, number=1):
+            return json.dumps({"row": "mine", "cell": cell, "ok": ok, "round": number, "result": {
+                "latency": {"push": {"histogram_ns_count": [[push_ns, 100]]},
+                            "pop": {"histogram_ns_count": [[5.0, 100]]}}}})
+        lines = [*map(record, (10, 11, 14)), record(99, "burst, 1 thread"), record(99, ok=False),
+                 record(99, number=0)]
+        self.assertEqual(guide.measured(lines, "pairwise, 1 thread"),
+                         {"mine": "11.0 [10.0, 14.0] / 5.0 [5.0, 5.0]"})
 
     def test_only_the_cells_that_are_known_change(self):
         filled = guide.fill(TABLE, {"explored": {"mine": "much"}, "ns, 1 thread": {"mine": "5"}})
