@@ -91,22 +91,4 @@ struct age_deque {
   using type = age_deque_queue<Platform, Bug>;
 };
 
-struct take_beside_two_thieves {
-  static constexpr char text[] = "2 items; take ∥ steal ∥ steal";
-
-  template <class Where, class Queue>
-  static void run() {
-    Queue queue(queue_options{.capacity_slots = 2});
-    call_log<Where> log;
-    caller main(queue, log, lane::before);
-    main.push(1);
-    main.push(2);
-    Where::together([&] { caller(queue, log, lane::first).pop(); },
-                    [&] { caller(queue, log, lane::second).steal(); },
-                    [&] { caller(queue, log, lane::third).steal(); });
-    main.drain();
-    log.require_explained({.order = queue_order::lifo_owner_fifo_thief});
-  }
-};
-
 }  // namespace heddle::mutants

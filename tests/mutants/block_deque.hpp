@@ -142,28 +142,4 @@ struct block_deque {
   using type = block_deque_queue<Platform, Bug>;
 };
 
-/// The thief does not stop at an empty answer: one comes whenever the owner has not granted yet,
-/// and a thief that left then would never meet the reuse of a block (stdexec#1968).
-struct two_blocks_and_a_thief {
-  static constexpr char text[] = "2 blocks of 2; push 6 ∥ steal 4";
-
-  template <class Where, class Queue>
-  static void run() {
-    Queue queue(queue_options{.capacity_slots = 4});
-    call_log<Where> log;
-    caller main(queue, log, lane::before);
-    Where::together(
-        [&] {
-          caller self(queue, log, lane::first);
-          for (int item = 1; item <= 6; ++item) self.push(item);
-        },
-        [&] {
-          caller self(queue, log, lane::second);
-          for (int count = 0; count < 4; ++count) self.steal();
-        });
-    main.drain();
-    log.require_nothing_lost();
-  }
-};
-
 }  // namespace heddle::mutants

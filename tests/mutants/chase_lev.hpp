@@ -163,61 +163,6 @@ struct chase_lev {
   using type = chase_lev_deque<Platform, Bug>;
 };
 
-struct take_from_a_fresh_deque {
-  static constexpr char text[] = "take from a fresh deque";
-
-  template <class Where, class Queue>
-  static void run() {
-    Queue queue(queue_options{.capacity_slots = 2});
-    call_log<Where> log;
-    caller(queue, log, lane::before).pop();
-    log.require_explained({.order = queue_order::lifo_owner_fifo_thief});
-  }
-};
-
-struct growth_beside_a_theft {
-  static constexpr char text[] = "capacity 2; push 3, take 2 ∥ steal";
-
-  template <class Where, class Queue>
-  static void run() {
-    Queue queue(queue_options{.capacity_slots = 2});
-    call_log<Where> log;
-    caller main(queue, log, lane::before);
-    Where::together(
-        [&] {
-          caller self(queue, log, lane::first);
-          for (int item = 1; item <= 3; ++item) self.push(item);
-          for (int count = 0; count < 2; ++count) self.pop();
-        },
-        [&] { caller(queue, log, lane::second).steal(); });
-    main.drain();
-    log.require_explained({.order = queue_order::lifo_owner_fifo_thief});
-  }
-};
-
-/// For the last item both sides claim, so there are two: the owner takes the second while the thief
-/// takes both.
-struct take_beside_two_thefts {
-  static constexpr char text[] = "2 items; take ∥ steal 2";
-
-  template <class Where, class Queue>
-  static void run() {
-    Queue queue(queue_options{.capacity_slots = 2});
-    call_log<Where> log;
-    caller main(queue, log, lane::before);
-    main.push(1);
-    main.push(2);
-    Where::together([&] { caller(queue, log, lane::first).pop(); },
-                    [&] {
-                      caller self(queue, log, lane::second);
-                      self.steal();
-                      self.steal();
-                    });
-    main.drain();
-    log.require_explained({.order = queue_order::lifo_owner_fifo_thief});
-  }
-};
-
 struct growth_beside_a_batch {
   static constexpr char text[] = "2 items; steal 2 in a batch ∥ take, grow, push";
 

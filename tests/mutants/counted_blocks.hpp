@@ -109,47 +109,6 @@ struct counted_blocks {
   using type = counted_blocks_queue<Platform, Bug>;
 };
 
-struct two_pushes_and_two_pops {
-  static constexpr char text[] = "push 2 ∥ pop ∥ pop";
-
-  template <class Where, class Queue>
-  static void run() {
-    Queue queue(queue_options{.capacity_slots = 4});
-    call_log<Where> log;
-    caller main(queue, log, lane::before);
-    Where::together(
-        [&] {
-          caller self(queue, log, lane::first);
-          self.push(1);
-          self.push(2);
-        },
-        [&] { caller(queue, log, lane::second).pop(); },
-        [&] { caller(queue, log, lane::third).pop(); });
-    main.drain();
-    log.require_explained(
-        {.capacity_slots = 4, .empty = truth::strict_when_quiescent, .full = truth::spurious});
-  }
-};
-
-struct reuse_beside_two_pops {
-  static constexpr char text[] = "one block of 2, full; push ∥ pop ∥ pop";
-
-  template <class Where, class Queue>
-  static void run() {
-    Queue queue(queue_options{.capacity_slots = 2});
-    call_log<Where> log;
-    caller main(queue, log, lane::before);
-    main.push(1);
-    main.push(2);
-    Where::together([&] { caller(queue, log, lane::first).push(3); },
-                    [&] { caller(queue, log, lane::second).pop(); },
-                    [&] { caller(queue, log, lane::third).pop(); });
-    main.drain();
-    log.require_explained(
-        {.capacity_slots = 4, .empty = truth::strict_when_quiescent, .full = truth::spurious});
-  }
-};
-
 /// A consumer pops only after it has taken a signal, of which there is one for each item; so it
 /// knows, whatever the order of the calls, that an item is there for it.
 struct pops_with_a_signal_each {

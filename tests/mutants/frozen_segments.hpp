@@ -120,21 +120,4 @@ struct frozen_segments {
   using type = frozen_segments_queue<Platform, Bug>;
 };
 
-struct freeze_beside_a_pop {
-  static constexpr char text[] = "full segment of 2; push, which freezes ∥ pop";
-
-  template <class Where, class Queue>
-  static void run() {
-    Queue queue{queue_options{}};
-    call_log<Where> log;
-    caller main(queue, log, lane::before);
-    main.push(1);
-    main.push(2);
-    Where::together([&] { caller(queue, log, lane::first).push(3); },
-                    [&] { caller(queue, log, lane::second).pop(); });
-    main.drain();
-    log.require_explained({});
-  }
-};
-
 }  // namespace heddle::mutants

@@ -83,32 +83,4 @@ struct linked_inbox {
   using type = linked_inbox_queue<Platform, Bug>;
 };
 
-struct two_producers_and_four_pops {
-  static constexpr char text[] = "push 2 ∥ push 2 ∥ pop 4";
-
-  template <class Where, class Queue>
-  static void run() {
-    Queue queue{queue_options{}};
-    call_log<Where> log;
-    caller main(queue, log, lane::before);
-    Where::together(
-        [&] {
-          caller self(queue, log, lane::first);
-          self.push(1);
-          self.push(2);
-        },
-        [&] {
-          caller self(queue, log, lane::second);
-          self.push(3);
-          self.push(4);
-        },
-        [&] {
-          caller self(queue, log, lane::third);
-          for (int count = 0; count < 4; ++count) self.pop();
-        });
-    main.drain();
-    log.require_explained({});
-  }
-};
-
 }  // namespace heddle::mutants

@@ -138,25 +138,6 @@ struct local_ring {
   using type = local_ring_queue<Platform, Bug>;
 };
 
-struct one_push_and_a_theft {
-  static constexpr char text[] = "push ∥ steal";
-
-  template <class Where, class Queue>
-  static void run() {
-    const queue_options options{.capacity_slots = 4};
-    Queue queue(options), thief(options);
-    call_log<Where> log;
-    caller main(queue, log, lane::before);
-    Where::together([&] { caller(queue, log, lane::first).push(1); },
-                    [&] {
-                      half_thief<Queue> half{queue, thief};
-                      caller(queue, log, lane::second).steal_by(half);
-                    });
-    main.drain();
-    log.require_explained({.capacity_slots = 4, .full = truth::spurious});
-  }
-};
-
 struct theft_from_a_thief {
   static constexpr char text[] =
       "2 rings of 4; steal from A into B ∥ the owner of A drains A, steals from B";
@@ -184,32 +165,6 @@ struct theft_from_a_thief {
     main.drain();
     others.drain();
     log.require_nothing_lost();
-  }
-};
-
-struct theft_beside_a_whole_turn {
-  static constexpr char text[] = "steal ∥ the owner pops 4, pushes 4, pops 4: 8 steps of an index";
-
-  template <class Where, class Queue>
-  static void run() {
-    const queue_options options{.capacity_slots = 4};
-    Queue queue(options), thief(options);
-    call_log<Where> log;
-    caller main(queue, log, lane::before);
-    for (int item = 1; item <= 4; ++item) main.push(item);
-    Where::together(
-        [&] {
-          caller self(queue, log, lane::first);
-          for (int count = 0; count < 4; ++count) self.pop();
-          for (int item = 5; item <= 8; ++item) self.push(item);
-          for (int count = 0; count < 4; ++count) self.pop();
-        },
-        [&] {
-          half_thief<Queue> half{queue, thief, 1};
-          caller(queue, log, lane::second).steal_by(half);
-        });
-    main.drain();
-    log.require_explained({.capacity_slots = 4, .full = truth::spurious});
   }
 };
 

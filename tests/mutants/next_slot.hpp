@@ -74,25 +74,4 @@ struct next_slot {
   using type = next_slot_queue<Platform, Bug>;
 };
 
-struct look_beside_a_full_slot {
-  static constexpr char text[] = "1 item next; put next, get ∥ empty?";
-
-  template <class Where, class Queue>
-  static void run() {
-    Queue queue{queue_options{}};
-    call_log<Where> log;
-    caller main(queue, log, lane::before);
-    main.push(1);
-    Where::together(
-        [&] {
-          caller self(queue, log, lane::first);
-          self.push(2);
-          self.pop();
-        },
-        [&] { caller(queue, log, lane::second).look(); });
-    main.drain();
-    log.require_explained({.order = queue_order::relaxed});
-  }
-};
-
 }  // namespace heddle::mutants

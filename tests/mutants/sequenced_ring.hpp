@@ -101,42 +101,4 @@ struct sequenced_ring {
   using type = sequenced_ring_queue<Platform, Bug>;
 };
 
-struct pop_behind_an_unfinished_push {
-  static constexpr char text[] = "push ∥ push, pop";
-
-  template <class Where, class Queue>
-  static void run() {
-    Queue queue(queue_options{.capacity_slots = 2});
-    call_log<Where> log;
-    caller main(queue, log, lane::before);
-    Where::together([&] { caller(queue, log, lane::first).push(1); },
-                    [&] {
-                      caller self(queue, log, lane::second);
-                      self.push(5);
-                      self.pop();
-                    });
-    main.drain();
-    log.require_explained({.capacity_slots = 2, .full = truth::spurious});
-  }
-};
-
-struct pushes_for_one_lap {
-  static constexpr char text[] = "capacity 2; push ∥ push 2: one lap";
-
-  template <class Where, class Queue>
-  static void run() {
-    Queue queue(queue_options{.capacity_slots = 2});
-    call_log<Where> log;
-    caller main(queue, log, lane::before);
-    Where::together([&] { caller(queue, log, lane::first).push(1); },
-                    [&] {
-                      caller self(queue, log, lane::second);
-                      self.push(2);
-                      self.push(3);
-                    });
-    main.drain();
-    log.require_explained({.capacity_slots = 2, .full = truth::spurious});
-  }
-};
-
 }  // namespace heddle::mutants

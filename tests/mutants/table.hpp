@@ -5,6 +5,7 @@
 #include "age_deque.hpp"
 #include "block_deque.hpp"
 #include "chase_lev.hpp"
+#include "clients.hpp"
 #include "counted_blocks.hpp"
 #include "frozen_segments.hpp"
 #include "idle.hpp"

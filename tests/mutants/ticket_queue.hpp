@@ -63,23 +63,4 @@ struct ticket_queue {
   using type = ticket_queue_type<Platform, Bug>;
 };
 
-struct two_threads_that_push_and_pop {
-  static constexpr char text[] = "push, pop ∥ push, pop";
-
-  template <class Where, class Queue>
-  static void run() {
-    Queue queue(queue_options{.capacity_slots = 2});
-    call_log<Where> log;
-    caller main(queue, log, lane::before);
-    const auto work = [&](lane where, int item) {
-      caller self(queue, log, where);
-      self.push(item);
-      self.pop();
-    };
-    Where::together([&] { work(lane::first, 1); }, [&] { work(lane::second, 2); });
-    main.drain();
-    log.require_explained({});
-  }
-};
-
 }  // namespace heddle::mutants
