@@ -1,6 +1,7 @@
 """Where and with what a comparison was measured, as one JSON object with units in the names."""
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -9,7 +10,6 @@ import subprocess
 import time
 from pathlib import Path
 
-from driver import wrk
 from driver.meson import BuildDirectory
 
 FEW_CORES = 4  # at most this many: server and load generator share cores
@@ -62,6 +62,8 @@ def _compiler(build: BuildDirectory) -> dict:
 def describe(build: BuildDirectory) -> dict:
     """The record beside rounds.jsonl; what cannot be found out is null."""
     status = _output("git", "-C", str(build.root), "status", "--porcelain")
+    commit = _output("git", "-C", str(build.root), "rev-parse", "HEAD")
+    compiler = _compiler(build)
     return {
         "schema": "heddle-environment-1",
         "date": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
@@ -72,10 +74,40 @@ def describe(build: BuildDirectory) -> dict:
         "cores_usable": usable_cores(),
         "memory_mib": _memory_mib(),
         "load_average_1min": os.getloadavg()[0],
-        **_compiler(build),
+        **compiler,
         "build_type": build.option("buildtype"),
         "optimization": build.option("optimization"),
-        "commit": _output("git", "-C", str(build.root), "rev-parse", "HEAD"),
+        "commit": commit,
         "tree_modified": None if status is None else bool(status),
-        "wrk_version": wrk.version(),
+        "mitigations": _mitigations(),
+        "build_hash": _build_hash(build, commit, bool(status), compiler),
+        "wrk_version": _wrk_version(),
     }
+
+
+def _build_hash(build: BuildDirectory, commit: str | None, is_modified: bool, compiler: dict
+                ) -> str:
+    """Twelve hexadecimal digits that differ when sources, compiler or flags do."""
+    parts = [commit, is_modified, compiler, build.option("buildtype"),
+             build.option("optimization"), build.option("b_lto"), build.option("b_ndebug")]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
+
+
+def _mitigations() -> dict[str, str]:
+    """What the kernel does about each weakness of the processor, in its own words."""
+    try:
+        return {path.name: path.read_text(encoding="utf-8").strip() for path in
+                sorted(Path("/sys/devices/system/cpu/vulnerabilities").iterdir())}
+    except OSError:
+        return {}
+
+
+def _wrk_version() -> str | None:
+    """wrk's own first line (it exits non-zero while printing it)."""
+    try:
+        done = subprocess.run(["wrk", "-v"], stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, check=False)
+    except OSError:
+        return None
+    lines = (done.stdout + done.stderr).splitlines()
+    return lines[0].split(" Copyright")[0].strip() if lines else None

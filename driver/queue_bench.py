@@ -7,13 +7,14 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from driver import bench, environment, queue_estimates, queue_report, rounds, zoo
+from driver import environment, queue_estimates, queue_report, rounds, zoo
 from driver.console import EXIT_CELLS_FAILED, EXIT_INTERRUPTED, Progress, say
+from driver.lab.failures import Interrupt, Interrupted, describe_exit
+from driver.lab.journal import Journal
+from driver.lab.results import make_directory
 from driver.meson import BuildDirectory
 from driver.queue_cells import (PROGRAM, REFERENCES, Choice, QueueRow, choose_workloads, make_rows,
                                 program_of, rules_of, split_words)
-from driver.rounds import Journal
-from driver.servers import Interrupt, Interrupted, describe_exit
 
 SCHEMA = "heddle-queue-rounds-1"
 FEWEST_RUNS = 10  # of each row, when the budget decides
@@ -176,4 +177,4 @@ def run(request: Request, build: BuildDirectory, jobs: int | None) -> int:
     rules = {queue: rules_of(program_of(queue, build.path)) for queue in measured}
     plan = make_plan(request, make_rows(request.choice, workloads, queues, rules, build.path))
     announce(plan)
-    return compare(plan, environment.describe(build), bench.make_directory(request.out, build.path))
+    return compare(plan, environment.describe(build), make_directory(request.out, build.path))

@@ -41,17 +41,26 @@ def write_server(path: Path, answer: bytes = GOOD_ANSWER, prologue: str = "") ->
     return write_program(path, SERVER.format(answer=answer, prologue=prologue))
 
 
-def live_processes(marker: str) -> list[str]:
-    """Command lines of processes that mention `marker`, zombies excluded."""
-    found = []
+def _live(marker: str) -> dict[int, str]:
+    found = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
             with contextlib.suppress(OSError):
                 words = (entry / "cmdline").read_bytes().replace(b"\0", b" ")
                 line = words.decode("utf-8", "replace")
                 if marker in line:
-                    found.append(line)
+                    found[int(entry.name)] = line
     return found
+
+
+def live_processes(marker: str) -> list[str]:
+    """Command lines of processes that mention `marker`, zombies excluded."""
+    return list(_live(marker).values())
+
+
+def live_pids(marker: str) -> list[int]:
+    """Their numbers."""
+    return list(_live(marker))
 
 
 @contextlib.contextmanager
@@ -60,3 +69,52 @@ def captured():
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         yield out, err
+
+
+# Loads a server over real TCP with the command line and the output of heddle's load generator.
+LOADGEN = """#!/usr/bin/python3
+import json, socket, sys, time
+given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+{prologue}
+count, limit = int(given["--connections"]), int(given.get("--requests", 10**9))
+errors = dict.fromkeys(("connect read write timeout status length content closed").split(), 0)
+peers, done, received = [], 0, 0
+for _ in range(count):
+    try:
+        peers.append(socket.create_connection((given["--host"], int(given["--port"])), 5))
+    except OSError:
+        errors["connect"] += 1
+begin = time.monotonic()
+end = begin + float(given.get("--duration-s", 10))
+request = b"x" * int(given.get("--payload-bytes", 0)) or b"GET / HTTP/1.1\\r\\n\\r\\n"
+while peers and done < limit and time.monotonic() < end:
+    try:
+        for peer in peers:
+            peer.sendall(request)
+        for peer in peers:
+            answer = peer.recv(4096)
+            if not answer:
+                raise ConnectionError
+            done, received = done + 1, received + len(answer)
+            errors["status"] += answer.startswith(b"HTTP") and b" 200 " not in answer[:16]
+    except OSError:
+        errors["closed"] += 1
+        break
+took = time.monotonic() - begin
+print(json.dumps({{
+    "schema": "heddle-loadgen-1", "protocol": given["--protocol"], "mode": given["--mode"],
+    "connections_requested": count, "connections_established": len(peers), "threads": 1,
+    "duration_s": took, "requests": done, "responses": done, "throughput_rps": done / took,
+    "bytes_received": received, "bytes_sent": done * len(request), "errors": errors,
+    "latency": dict.fromkeys(("mean min max p50 p90 p99 p999 p9999").split(), took * 1e9 / (done or 1)),
+    "histogram": {{"unit": "ns", "relative_error": 0.001, "buckets": [[0, 10**9, done]]}},
+    "send_lag": {{"unit": "ns", "mean": 1, "p99": 2, "max": 3}},
+    "generator_cpu": {{"user_s": time.process_time(), "system_s": 0.0}},
+    "checks": {{"connections": {{"verdict": "pass"}}}}, "complete": True}}))
+sys.exit(any(errors.values()))
+"""
+
+
+def write_loadgen(build: Path, prologue: str = "") -> Path:
+    """A load generator in the place where a build has it; `prologue` runs before it connects."""
+    return write_program(build / "loadgen" / "loadgen", LOADGEN.format(prologue=prologue))

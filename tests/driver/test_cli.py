@@ -12,7 +12,7 @@ def heddle(*words: str, cwd: str = "/") -> subprocess.CompletedProcess:
 
 class BadInput(unittest.TestCase):
     CASES = {
-        (): "say what to do: setup, build, list, test, bench",
+        (): "say what to do: setup, build, list, test, bench, plan, count, status, resume",
         ("bulid",): "unknown command 'bulid'; allowed: setup, build, list, test, bench",
         ("list", "--jsno"): "list: unknown option '--jsno'; allowed: --help, --json",
         ("test", "queues"): "test: unknown word 'queues'; allowed:",
@@ -22,8 +22,18 @@ class BadInput(unittest.TestCase):
         ("bench", "--rounds", "0"): "bench: --rounds: '0' is not a whole number from 1 to 10000",
         ("bench", "--workers", "1e3"): "'1e3' is not a whole number",
         ("bench", "--connections", "-4"): "--connections: ",
-        ("bench", "--connections", "15"): "take 14 or 16",
-        ("bench", "--budget", "soon"): "'soon' is not a duration such as 240s or 4m",
+        ("bench", "--driver", "wrk", "--connections", "15"): "take 14 or 16",
+        ("bench", "--driver", "curl"): "(choose from 'auto', 'loadgen', 'wrk', 'ab', 'h2load')",
+        ("bench", "--preset", "qiuck"): "unknown preset 'qiuck'; nearest: quick",
+        ("plan", "--preset", "zzz"): "unknown preset 'zzz'; allowed: ahbench, async-bench",
+        ("bench", "--target-ci", "0%"): "'0%' is not a share such as 2%",
+        ("bench", "--pin", "here"): "(choose from 'none', 'shared', 'split')",
+        ("bench", "absent.toml"): "campaign absent.toml: No such file or directory",
+        ("bench", "a.toml", "--preset", "quick"): "give a campaign (a.toml) or a preset (quick)",
+        ("bench", "--preset", "paper", "--server", "hello"): "only preset quick takes it",
+        ("resume", "/dev"): "/dev holds no results of heddle: plan.json: No such file",
+        ("status", "/absent"): "/absent holds no results of heddle",
+        ("count", "--block", "0"): "'0' is not a whole number from 1 to 10000",        ("bench", "--budget", "soon"): "'soon' is not a duration such as 240s or 4m",
         ("bench", "--server", "echo"): "(choose from 'hello', 'hello-timeout')",
         ("bench", "--seed", "٣"): "is not a whole number",
         ("bench", "--round", "3"): "unknown option '--round'",
@@ -45,6 +55,8 @@ class BadInput(unittest.TestCase):
 
     def test_help_is_not_an_error(self):
         for words in (("--help",), ("help",), ("bench", "--help"), ("test", "-h"),
+                      ("plan", "--help"), ("count", "--help"), ("status", "--help"),
+                      ("resume", "--help"),
                       ("bench", "queues", "--help")):
             done = heddle(*words)
             self.assertEqual((done.returncode, done.stderr), (0, ""))

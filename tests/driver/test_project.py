@@ -81,7 +81,8 @@ class Project(unittest.TestCase):
         self.assertEqual([entry["name"] for entry in found["peers"]], ["raw-epoll", "go"])
         self.assertTrue(found["servers"][0]["available"])
         self.assertEqual(self.heddle("list", "go"), [
-            "peers (0 of 1 available)", "  go  shared, unavailable: needs golang-go"])
+            "peers (0 of 1 available)", "  go        shared, unavailable: needs golang-go", "",
+            "presets (1 of 1 available)", "  go-uring"])
         self.heddle("list", "work-shraing", code=2)
         self.assertIn("nearest: work-sharing", self.err)
 

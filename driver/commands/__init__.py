@@ -1,0 +1,1 @@
+"""The commands of `./heddle`: a module for each group of them, each a function of its words."""

@@ -1,0 +1,1 @@
+"""The lab: campaigns of interleaved rounds, their drivers and their records."""
