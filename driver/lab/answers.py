@@ -52,25 +52,40 @@ def _length(lines: list[str]) -> int | None:
     return None
 
 
-def _json_is_whole(answer: bytes) -> bool:
+def body_bytes(answer: bytes) -> int:
+    """Length of what follows the header; 0 for what has none."""
+    parts = _parts(answer)
+    return len(parts[1]) if parts else 0
+
+
+def _is_whole(answer: bytes) -> bool:
     parts = _parts(answer)
     length = _length(parts[0]) if parts else None
     return length is not None and len(parts[1]) >= length
 
 
-def _json_fault(answer: bytes) -> str:
+def _http_fault(answer: bytes) -> str:
+    """Of any answer that is HTTP, says 200, and is as long as it says."""
     parts = _parts(answer)
     if parts is None:
         return f"wrong bytes: {answer[:80]!r} is no HTTP answer"
     lines, body = parts
     if not re.match(r"HTTP/1\.[01] 200\b", lines[0] if lines else ""):
         return f"wrong status: {lines[0][:80] if lines else ''!r}"
+    if _length(lines) != len(body):
+        return f"wrong length: Content-Length {_length(lines)}, but {len(body)} bytes came"
+    return ""
+
+
+def _json_fault(answer: bytes) -> str:
+    fault = _http_fault(answer)
+    if fault:
+        return fault
+    lines, body = _parts(answer)
     names = {line.partition(":")[0].strip().lower() for line in lines[1:]}
     missing = {"content-type", "content-length", "server", "date"} - names
     if missing:
         return f"wrong header: no {', '.join(sorted(missing))}"
-    if _length(lines) != len(body):
-        return f"wrong length: Content-Length {_length(lines)}, but {len(body)} bytes came"
     try:
         message = json.loads(body)
     except ValueError:
@@ -79,12 +94,14 @@ def _json_fault(answer: bytes) -> str:
 
 
 def check_for(workload: str, path: str = "/", payload_bytes: int = 0) -> Check:
-    """The check of a workload; every one but echo and json answers as hello does."""
+    """The check of a workload; all but echo, json and http-close answer as hello does."""
     if workload == "echo":
         payload = os.urandom(max(payload_bytes, 1))
         return Check(payload, lambda answer: len(answer) >= len(payload), _exactly(payload))
     if workload == "json":
-        return Check(_get(path), _json_is_whole, _json_fault)
+        return Check(_get(path), _is_whole, _json_fault)
+    if workload == "http-close":
+        return Check(_get(path), _is_whole, _http_fault)
     return Check(_get(path), lambda answer: len(answer) >= len(HELLO), _exactly(HELLO))
 
 

@@ -37,6 +37,7 @@ class Measure:
 
     name: str = ""
     workload: str = "hello"
+    servers: str = ""  # heddle's application for it, where that has another name
     driver: str = "auto"
     protocol: str = ""
     path: str = "/"
@@ -64,6 +65,9 @@ class Measure:
     expected_rps: float = 40000
     rounds: int | None = None
     warmup_rounds: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.name or self.workload)
 
     @property
     def is_microbenchmark(self) -> bool:
@@ -171,7 +175,7 @@ def _text_of(parse: Callable) -> Callable:
 
 _ROUNDS = _whole(1, 10000)
 _MEASURE = {
-    "name": _word(), "workload": _word(), "driver": _word(*DRIVERS),
+    "name": _word(), "workload": _word(), "servers": _word(), "driver": _word(*DRIVERS),
     "protocol": _word(*PROTOCOLS), "path": _word(), "mode": _word(*MODES),
     "combinations": _words, "pollers": _words, "schedulers": _words, "queues": _words,
     "peers": _words, "external": _words, "reference": _axis(_word()), "options": _words,
@@ -242,7 +246,7 @@ def parse(text: str, where: str) -> Campaign:
         place = f"{where}: measure {number}"
         measure = Measure(**_table(place, block, _MEASURE))
         _check(place, measure)
-        measures.append(replace(measure, name=measure.name or measure.workload))
+        measures.append(measure)
     given.setdefault("name", Path(where).stem)
     if given.get("rounds") is None and given.get("budget_s") is None:
         if any(measure.rounds is None for measure in measures):

@@ -12,7 +12,7 @@ from driver.lab.campaign import Campaign, Measure
 AGAIN = " A'"
 DEFAULT_RUN = ["{binary}", "{host}", "{port}", "{workers}"]
 # What clients speak to a workload, unless the campaign says otherwise.
-PROTOCOL_OF = {"echo": "echo"}
+PROTOCOL_OF = {"echo": "echo", "http-close": "http-close"}
 EXTERNAL_REASON = "not in Debian 12; --peer {}=PATH supplies its binary"
 
 
@@ -53,6 +53,7 @@ class Cell:
     protocol: str = "http"
     path: str = "/"
     warmup_s: float = 0.0
+    answers: str = ""  # the workload whose answers are right; empty: its own
 
     @property
     def name(self) -> str:
@@ -70,12 +71,13 @@ class Expansion:
 def _combination_rows(known: dict, measure: Measure) -> list[Row]:
     by_name = {entry["name"]: entry for entry in known["combinations"]}
     rows = []
+    application = measure.servers or measure.workload
     for entry in known["servers"]:
         combination = by_name.get(entry.get("combination"), {})
         axes = {axis: combination.get(axis) for axis in ("poller", "scheduler", "queue")}
-        if entry["name"] != f"{measure.workload}-{entry.get('combination')}":
+        if entry["name"] != f"{application}-{entry.get('combination')}":
             continue
-        if not any(zoo.matches(entry["combination"], words.split())
+        if not any(_chooses(words, entry["combination"], by_name)
                    for words in measure.combinations):
             continue
         if any(wanted and axes[axis] not in wanted for axis, wanted in (
@@ -88,6 +90,12 @@ def _combination_rows(known: dict, measure: Measure) -> list[Row]:
     return rows
 
 
+def _chooses(words: str, name: str, known: dict) -> bool:
+    """A combination's whole name chooses it alone; other words choose all in whose names they
+    occur."""
+    return words == name if words in known else zoo.matches(name, words.split())
+
+
 def _missing_combinations(known: dict, measure: Measure) -> list[Row]:
     """Combinations that the campaign names in full and that this build does not have."""
     names = {entry["name"] for entry in known["combinations"]}
@@ -96,7 +104,7 @@ def _missing_combinations(known: dict, measure: Measure) -> list[Row]:
                if not entry["available"]}
     rows = []
     for word in measure.combinations:
-        full = f"{measure.workload}-{word}"
+        full = f"{measure.servers or measure.workload}-{word}"
         if word.count("-") >= 3 and not any(c in word for c in "*?[ ") and full not in servers:
             reason = reasons.get(word) or (f"no {measure.workload} server of it in this build"
                                            if word in names else "no such combination in this build")
@@ -170,8 +178,11 @@ def _loads(measure: Measure) -> list[dict]:
 def group_of(measure: Measure, load: dict) -> str:
     """Names what all rows of a comparison share: the block, and those values that are axes or far
     from what is usual."""
-    parts = [measure.name, f"{load['connections']} connections"]
-    parts.append(f"{load['workers']} worker{'s' if load['workers'] > 1 else ''}")
+    parts = [measure.name]
+    if measure.is_microbenchmark:
+        parts.append(_counted(load["workers"], "thread"))
+    else:
+        parts += [_counted(load["connections"], "connection"), _counted(load["workers"], "worker")]
     if load["think_us"]:
         parts.append(f"think {load['think_us']:g} us")
     if load["rate_rps"]:
@@ -184,6 +195,10 @@ def group_of(measure: Measure, load: dict) -> str:
         parts.append(f"{load['threads']} threads")
     parts += [f"{name}={value}" for name, value in load["workload"].items()]
     return ", ".join(parts)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _tuned(row: Row, tuning: dict, options: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
@@ -213,13 +228,14 @@ def make_cells(measure: Measure, block: int, rows: list[Row], driver: str, refer
             is_ours = row.kind == "combination"
             for tuning in measure.tuning if is_ours else ({},):
                 name, run = _tuned(row, tuning, measure.options if is_ours else ())
+                answers = measure.servers if is_ours else ""
                 is_reference = row.name == reference and tuning in ({}, measure.tuning[0])
                 marks = ("A", "A'") if is_reference else ("",)
                 for mark in marks:
                     label = name + (AGAIN if mark == "A'" else "")
                     found.cells.append(Cell(
                         f"{label} | {group}", label, reference=mark, run=run,
-                        parameters={**load, "tuning": tuning}, **fields))
+                        parameters={**load, "tuning": tuning}, answers=answers, **fields))
     return found
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from driver.console import Progress as Bar
 from driver.console import say
-from driver.lab import drivers, session
+from driver.lab import answers, drivers, session
 from driver.lab.cells import Cell
 from driver.lab.drivers.base import Context, Outcome
 from driver.lab.failures import CellFailure, Interrupted
@@ -94,7 +94,7 @@ def _loaded(cell: Cell, lab: Laboratory, around: Callable[[Server, Callable[[], 
     server = Server(command_of(cell, lab, stats), check_of(cell), cores=lab.pinning.server)
     try:
         server.wait_ready(lab.interrupt)
-        context = Context(lab.build, 1, server.answer_bytes if cell.workload != "echo" else 0,
+        context = Context(lab.build, 1, answers.body_bytes(server.first_answer),
                           lab.pinning.generator, lab.interrupt.check)
         outcome = around(server,
                          lambda: drivers.named(cell.driver).run(cell, server.port, context))

@@ -65,7 +65,7 @@ def command_of(cell: Cell, lab: Laboratory, stats: str = "") -> list[str]:
 
 
 def check_of(cell: Cell) -> answers.Check:
-    return answers.check_for(cell.workload, cell.path, cell.parameters["payload_bytes"])
+    return answers.check_for(cell.answers or cell.workload, cell.path, cell.parameters["payload_bytes"])
 
 
 def _blank(cell: Cell, lab: Laboratory, turn: Turn, seed: int) -> dict:
@@ -166,8 +166,7 @@ def _load(cell: Cell, lab: Laboratory, record: dict, context: Context, server: S
           ) -> dict | None:
     """Warm-up, the measured load, and everything that is checked about it."""
     driver = drivers.named(cell.driver)
-    size = server.answer_bytes if cell.workload != "echo" else 0
-    context = replace(context, expected_bytes=size)
+    context = replace(context, expected_bytes=answers.body_bytes(server.first_answer))
     if cell.warmup_s:
         driver.warm_up(cell, server.port, context)
         server.check_alive("during warm-up")
@@ -195,9 +194,10 @@ def _load(cell: Cell, lab: Laboratory, record: dict, context: Context, server: S
     server.check_answer()
     if not outcome.requests:
         raise CellFailure("no request was answered under load")
-    expected = outcome.requests * (cell.parameters["payload_bytes"] or size)
     if cell.driver == "loadgen":
-        record["checks"]["bytes"] = "pass" if outcome.bytes_received >= expected else "fail"
+        size = cell.parameters["payload_bytes"] or len(server.first_answer)
+        is_right = outcome.bytes_received == outcome.requests * size
+        record["checks"]["bytes"] = "pass" if is_right else "fail"
     return outcome.histogram
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from driver import queue_cells, zoo
 from driver.lab.campaign import Measure
-from driver.lab.cells import Cell, Expansion, Row, make_cells, reference_among
+from driver.lab.cells import Expansion, Row, make_cells, reference_among
 
 SWITCHES = "benchmarks/benchmark-switches"
 BOOST = "boost-fiber"
@@ -40,20 +40,7 @@ def expand(known: dict, measure: Measure, block: int, words: list[str]
     kept = [row for row in found if zoo.matches(row.name, words)]
     if kept:
         kept = [row for row in found if row in kept or row.name == reference]
-    load = replace(measure, connections=(1,))
-    expansion = make_cells(load, block, kept, measure.driver, reference)
-    expansion.cells = [_labelled(cell) for cell in expansion.cells]
-    for entry in expansion.unavailable:
-        entry["group"] = _group(entry["group"])
+    expansion = make_cells(measure, block, kept, measure.driver, reference)
+    expansion.cells = [replace(cell, parameters={**cell.parameters, "connections": 0})
+                       for cell in expansion.cells]
     return expansion, [row.name for row in found]
-
-
-def _group(group: str) -> str:
-    """A microbenchmark has threads, but no connections."""
-    return group.replace("1 connections, ", "").replace(" worker", " thread")
-
-
-def _labelled(cell: Cell) -> Cell:
-    group = _group(cell.group)
-    parameters = {**cell.parameters, "connections": 0}
-    return replace(cell, group=group, cell=f"{cell.row} | {group}", parameters=parameters)

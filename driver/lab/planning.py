@@ -11,6 +11,8 @@ from driver.lab.campaign import Campaign, Measure
 from driver.lab.plan import Block, Plan, expected_s
 
 FEWEST_ROUNDS = 7  # that the choice of seconds leaves room for
+SECONDS = (2, 1, 0.5, 0.25)
+WHOLE_SECONDS = (2, 1)  # for drivers that know no others
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,8 @@ def make(campaign: Campaign, known: dict, choice: Choice, seed: int, available: 
 
 def _with_load(measure: Measure, expansion: cells.Expansion, campaign: Campaign
                ) -> cells.Expansion:
-    """Fixes how long a cell takes where the campaign leaves it open: two seconds when that leaves
-    seven rounds in the budget, else one."""
+    """Fixes how long a cell takes where the campaign leaves it open: the longest time that leaves
+    seven rounds in the budget, if any does."""
     def loaded(cell: cells.Cell, seconds: float | None) -> cells.Cell:
         parameters = {**cell.parameters}
         if "requests" in parameters:
@@ -74,8 +76,9 @@ def _with_load(measure: Measure, expansion: cells.Expansion, campaign: Campaign
         rounds = measure.rounds or campaign.rounds or FEWEST_ROUNDS
         budget_s = campaign.budget_s or 60.0 * len(expansion.cells)
         per_cell_s = budget_s / len(expansion.cells) / len(campaign.measures) / rounds
-        two = expected_s(loaded(expansion.cells[0], 2))
-        seconds = 2 if per_cell_s >= two else 1
+        choices = SECONDS if expansion.cells[0].driver == "loadgen" else WHOLE_SECONDS
+        seconds = next((one for one in choices
+                        if per_cell_s >= expected_s(loaded(expansion.cells[0], one))), choices[-1])
     return cells.Expansion([loaded(cell, seconds) for cell in expansion.cells],
                            expansion.unavailable)
 

@@ -83,7 +83,7 @@ class Server:
         """
         self.port = free_port()
         self.check = check
-        self.answer_bytes = 0  # of the first right answer
+        self.first_answer = b""  # the first right one
         self._log = tempfile.TemporaryFile()
         environment = {**os.environ, "HEDDLE_PADDING": "x" * padding}
         words = [word.replace("{port}", str(self.port)) for word in command]
@@ -121,7 +121,7 @@ class Server:
             is_strange = bool(answer) and not listens(self.port, session.members(self.session))
             if answer and not is_strange:
                 answers.demand(answer, self.check)
-                self.answer_bytes = len(answer)
+                self.first_answer = answer
                 return
             time.sleep(POLL_S)
         if is_strange:
