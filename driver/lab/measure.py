@@ -193,7 +193,8 @@ def _load(cell: Cell, lab: Laboratory, record: dict, context: Context, server: S
         raise CellFailure(outcome.failure)
     server.check_answer()
     if not outcome.requests:
-        raise CellFailure("no request was answered under load")
+        errors = ", ".join(f"{count} {kind}" for kind, count in outcome.errors.items() if count)
+        raise CellFailure(f"no request was answered under load (errors: {errors or 'none'})")
     if cell.driver == "loadgen":
         size = cell.parameters["payload_bytes"] or len(server.first_answer)
         is_right = outcome.bytes_received == outcome.requests * size

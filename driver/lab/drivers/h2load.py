@@ -1,4 +1,4 @@
-"""h2load as a compatibility driver, speaking HTTP/1.1."""
+"""h2load as a compatibility driver, speaking HTTP/1.1. It refuses hello's bare line feeds."""
 from __future__ import annotations
 
 import re
