@@ -22,7 +22,8 @@ USAGE = """usage: ./heddle COMMAND [OPTION]... [WORD]...
   status DIR       how far a run is          resume DIR   go on where it stopped
 {more}
 FILTER: words that must all occur in a name. `./heddle COMMAND --help` lists its options.
-exit: 0 ok, 1 failure or regression, 2 usage, 3 some cells failed, 4 quality gate, 130 interrupted"""
+exit: 0 ok, 1 failure or regression, 2 usage, 3 some cells failed, 4 quality gate,
+      130 interrupted"""
 _MORE = {
     "report": "  report DIR...    figures and tables: --html --pdf --svg --latex --csv --markdown",
     "compare": "  compare A B      two runs; --fail-on 'regress>3%' for automation",

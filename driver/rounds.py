@@ -1,4 +1,4 @@
-"""Interleaved rounds of processes: every row once a round in seeded random order, recorded at once."""
+"""Interleaved rounds: every row once a round in seeded random order, each cell recorded at once."""
 from __future__ import annotations
 
 import random

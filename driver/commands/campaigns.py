@@ -120,8 +120,8 @@ def command_count(words: list[str]) -> int:
 
 
 def command_plan(words: list[str]) -> int:
-    parser = Parser("plan", "Show what bench would measure: cells, rounds, order, expected time and "
-                    "disk. Measures nothing.")
+    parser = Parser("plan", "Show what bench would measure: cells, rounds, order, expected time "
+                    "and disk. Measures nothing.")
     _add_campaign(parser)
     parser.add_argument("--json", action="store_true", help="plan.json on stdout")
     options = parser.parse(words)

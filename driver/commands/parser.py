@@ -106,8 +106,8 @@ def add_seed_and_out(parser: Parser) -> None:
 
 def build_directory(sanitizer: str, definitions: list[tuple[str, str]]) -> BuildDirectory:
     name, compilers = FLAVOURS[sanitizer]
-    # Under a sanitizer every pair of axes is enough (-Dpairwise=false asks for all combinations), and
-    # building takes longer than running.
+    # Under a sanitizer every pair of axes is enough (-Dpairwise=false asks for all combinations),
+    # and building takes longer than running.
     options = {} if sanitizer == "none" else {"sanitizer": sanitizer, "pairwise": "true",
                                               "optimization": "1"}
     return BuildDirectory(ROOT, ROOT / name, compilers, {**options, **dict(definitions)})

@@ -1,4 +1,4 @@
-"""Runs a campaign from plan to table: what `bench`, `plan`, `resume`, `count` and `status` share."""
+"""Runs a campaign from plan to table: what `bench`, `plan`, `resume` and `count` share."""
 from __future__ import annotations
 
 import os

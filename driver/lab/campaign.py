@@ -1,4 +1,4 @@
-"""A campaign: what is measured, read from TOML and checked. docs/campaigns.md describes the keys."""
+"""A campaign: what is measured, from TOML and checked. docs/campaigns.md describes the keys."""
 from __future__ import annotations
 
 import difflib

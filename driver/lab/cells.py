@@ -1,4 +1,4 @@
-"""From a campaign and the zoo to cells: which rows exist, under which loads, beside which reference."""
+"""From a campaign and the zoo to cells: which rows, under which loads, beside which reference."""
 from __future__ import annotations
 
 import itertools
@@ -106,8 +106,8 @@ def _missing_combinations(known: dict, measure: Measure) -> list[Row]:
     for word in measure.combinations:
         full = f"{measure.servers or measure.workload}-{word}"
         if word.count("-") >= 3 and not any(c in word for c in "*?[ ") and full not in servers:
-            reason = reasons.get(word) or (f"no {measure.workload} server of it in this build"
-                                           if word in names else "no such combination in this build")
+            missing = f"{measure.workload} server of it" if word in names else "such combination"
+            reason = reasons.get(word) or f"no {missing} in this build"
             rows.append(Row(full, "combination", reason=reason))
     return rows
 

@@ -192,7 +192,7 @@ def table(records: list[dict]) -> str:
             calls = sorted(record["system_calls_per_request"].items(), key=lambda one: -one[1])
             shown = ", ".join(f"{name} {value:.2f}" for name, value in calls[:6] if value >= 0.005)
             total = sum(record["system_calls_per_request"].values())
-            lines.append(f"  {record['row']:<{width}}  {total:.2f} system calls ({shown}); switches "
-                         f"{record['voluntary_switches_per_request']:.3f} voluntary, "
+            lines.append(f"  {record['row']:<{width}}  {total:.2f} system calls ({shown}); "
+                         f"switches {record['voluntary_switches_per_request']:.3f} voluntary, "
                          f"{record['involuntary_switches_per_request']:.3f} involuntary")
     return "\n".join(lines)

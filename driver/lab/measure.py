@@ -65,7 +65,8 @@ def command_of(cell: Cell, lab: Laboratory, stats: str = "") -> list[str]:
 
 
 def check_of(cell: Cell) -> answers.Check:
-    return answers.check_for(cell.answers or cell.workload, cell.path, cell.parameters["payload_bytes"])
+    return answers.check_for(cell.answers or cell.workload, cell.path,
+                             cell.parameters["payload_bytes"])
 
 
 def _blank(cell: Cell, lab: Laboratory, turn: Turn, seed: int) -> dict:

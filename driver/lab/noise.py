@@ -36,8 +36,8 @@ def _pressure_s() -> float:
 
 
 def between(first: Snapshot, last: Snapshot, own_s: float) -> dict:
-    """The `noise` object of a record. `own_s`: processor time of server, generator and driver, which
-    is not foreign. Shares are of all processors' time, but pressure of the elapsed time."""
+    """The `noise` object of a record. `own_s`: processor time of server, generator and driver,
+    which is not foreign. Shares are of all processors' time, but pressure of the elapsed time."""
     elapsed_s = max(last.at_s - first.at_s, 1e-9)
     capacity_s = elapsed_s * (os.cpu_count() or 1)
     foreign_s = max(0.0, last.busy_s - first.busy_s - own_s)

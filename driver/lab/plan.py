@@ -15,7 +15,7 @@ ORDER = "random per round from seed/block/round"
 CELL_OVERHEAD_S = 0.35  # start, readiness, warm-up's own start, stop; for estimates before a run
 MICRO_OVERHEAD_S = 0.1
 RECORD_BYTES = 2500  # of rounds.jsonl
-HISTOGRAM_BYTES = 12000
+HISTOGRAM_BYTES = 25000
 
 
 @dataclass(frozen=True)

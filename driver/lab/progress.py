@@ -19,7 +19,8 @@ class Progress:
         self.plan = plan
         self.records: list[dict] = []
         self._attempts: dict[tuple[int, int, str], tuple[int, bool]] = {}
-        self._repeats: dict[int, dict[int, int]] = defaultdict(dict)  # block: round: what it repeats
+        # by block: round and the one that it repeats
+        self._repeats: dict[int, dict[int, int]] = defaultdict(dict)
         self._elapsed_s: dict[int, float] = defaultdict(float)
         for record in records:
             self.add(record)

@@ -15,7 +15,7 @@ def round_schema() -> dict:
 
 
 def faults(record: object, schema: dict | None = None, where: str = "record") -> list[str]:
-    """What is wrong with a record of rounds.jsonl, a line for each fault; empty when it validates."""
+    """What is wrong with a record of rounds.jsonl, a line a fault; empty when it validates."""
     schema = round_schema() if schema is None else schema
     kinds = schema.get("type")
     if kinds and not any(_is(record, kind) for kind in ([kinds] if isinstance(kinds, str)

@@ -76,8 +76,8 @@ class Server:
 
     def __init__(self, command: list[str], check: answers.Check, padding: int = 0,
                  cores: frozenset[int] | None = None):
-        """Start it on a free port, which takes the place of `{port}` in the command; `padding` bytes
-        of environment shift its stack between rounds.
+        """Start it on a free port, which takes the place of `{port}` in the command; `padding`
+        bytes of environment shift its stack between rounds.
 
         CellFailure when the program cannot be run.
         """

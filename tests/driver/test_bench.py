@@ -167,7 +167,8 @@ class Stopping(Scratch):
         self.assertEqual(process.returncode, 130, err)
         count = len(self.records())
         self.assertLess(count, 100)
-        self.assertIn(f"interrupted after {count} measurements; ./heddle resume {self.results}", err)
+        self.assertIn(f"interrupted after {count} measurements; ./heddle resume {self.results}",
+                      err)
         self.assertIn("requests/s ratio", out)
         self.assertEqual(support.live_processes(str(self.place)), [])
 

@@ -138,7 +138,8 @@ class Choosing(unittest.TestCase):
             "tokio": "no peer 'tokio' of this tree serves hello",
             "libfev": "not in Debian 12; --peer libfev=PATH supplies its binary",
             "hello-epoll-work-sharing-simple-mpmc": "no such combination in this build"})
-        self.assertIn("libfev", self.rows(external=("libfev",), named={"libfev": Path("/bin/true")}))
+        rows = self.rows(external=("libfev",), named={"libfev": Path("/bin/true")})
+        self.assertIn("libfev", rows)
         self.assertNotIn("libfev", self.unavailable)
 
     def test_the_first_reference_that_can_run_is_taken(self):

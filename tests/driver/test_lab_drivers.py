@@ -80,12 +80,16 @@ class Reports(unittest.TestCase):
                  "generator_cpu": {"user_s": 0.1, "system_s": 0.1}, "complete": True,
                  "connections_requested": 4, "connections_established": 3,
                  "checks": {"connections": {"verdict": "fail"}, "little": {"verdict": "warn"}}}
-        self.assertEqual(loadgen.parse(json.dumps(found), 1, "").failure, "loadgen: 2 closed errors")
+        self.assertEqual(loadgen.parse(json.dumps(found), 1, "").failure,
+                         "loadgen: 2 closed errors")
         found["errors"] = {}
         outcome = loadgen.parse(json.dumps(found), 0, "")
         self.assertEqual(outcome.failure, "loadgen: 3 of 4 connections were established")
         self.assertEqual(outcome.checks, {"connections": "fail", "little": "warn"})
-        found["checks"] = {}
+        found["checks"], found["errors"] = {}, {"timeout": 3}
+        outcome = loadgen.parse(json.dumps(found), 1, "")
+        self.assertEqual((outcome.failure, outcome.notes), ("", ["3 requests timed out"]))
+        found["errors"] = {}
         self.assertEqual(loadgen.parse(json.dumps(found), 1, "").failure,
                          "loadgen: the run was cut short")
 

@@ -143,6 +143,25 @@ class Project(unittest.TestCase):
         report = next(line for line in lines if line.startswith("report: "))
         self.assertTrue(Path(report.removeprefix("report: ")).is_file())
         self.assertIn("4 rows, 1 round(s) as asked", self.err)
+        directory = str(Path(report.removeprefix("report: ")).parent)
+        self.assertIn("complete", self.heddle("status", directory))
+        records = Path(directory, "rounds.jsonl").read_bytes()
+        self.heddle("resume", directory, code=3)
+        self.assertEqual(Path(directory, "rounds.jsonl").read_bytes(), records)
+
+    @unittest.skipUnless(shutil.which("wrk"), "needs wrk")
+    def test_plan_shows_what_bench_would_do_and_measures_nothing(self):
+        words = ("--driver", "wrk", "--seed", "4", "--rounds", "3", "--peer", "mine=/bin/false")
+        lines = self.heddle("plan", *words)
+        made = json.loads("\n".join(self.heddle("plan", "--json", *words)))
+        self.assertIn("  raw-epoll A'  reference A'", lines)
+        self.assertIn("unavailable: go: needs golang-go", lines)
+        self.assertTrue(lines[-1].startswith("expected: "), lines[-1])
+        self.assertEqual((made["schema"], made["seed"], made["rounds"]), ("heddle-plan-1", 4, 3))
+        self.assertEqual([one["row"] for one in made["cells"]],
+                         [f"hello-{NAME}", "raw-epoll", "raw-epoll A'", "mine"])
+        self.heddle("plan", "work-shraing", code=2)
+        self.assertIn("nearest: work-sharing", self.err)
 
 
 if __name__ == "__main__":

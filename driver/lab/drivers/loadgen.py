@@ -56,21 +56,25 @@ def parse(text: str, exit_status: int, last_line: str) -> Outcome:
         {"user_cpu_s": found["generator_cpu"]["user_s"],
          "system_cpu_s": found["generator_cpu"]["system_s"], "send_lag_p99_ns": lag.get("p99")},
         checks)
+    if errors["timeout"]:
+        outcome.notes.append(f"{errors['timeout']} requests timed out")
     outcome.failure = _failure(found, errors, checks, exit_status)
     return outcome
 
 
 def _failure(found: dict, errors: dict, checks: dict, exit_status: int) -> str:
+    """Why the load does not count. Requests that timed out are a result, as in wrk's reports."""
     if errors["status"]:
         return f"{errors['status']} answers were not 2xx"
-    wrong = [f"{count} {kind} errors" for kind, count in errors.items() if count]
+    wrong = [f"{count} {kind} errors" for kind, count in errors.items()
+             if count and kind != "timeout"]
     if wrong:
         return f"loadgen: {', '.join(wrong)}"
     for name in _FATAL:
         if checks.get(name) == "fail":
             return (f"loadgen: {found['connections_established']} of "
                     f"{found['connections_requested']} connections were established")
-    if exit_status or not found["complete"]:
+    if not found["complete"] or (exit_status and not errors["timeout"]):
         return "loadgen: the run was cut short"
     return ""
 

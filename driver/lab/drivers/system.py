@@ -45,5 +45,5 @@ def even_share(driver: str, connections: int, threads: int) -> None:
     """UsageProblem where threads would round the number of connections."""
     if connections < threads or connections % threads:
         down = max(connections // threads, 1) * threads
-        raise UsageProblem(f"--connections {connections}: each of {driver}'s {threads} threads gets "
-                           f"the same number; take {down} or {down + threads}")
+        raise UsageProblem(f"--connections {connections}: each of {driver}'s {threads} threads "
+                           f"gets the same number; take {down} or {down + threads}")
