@@ -45,7 +45,10 @@ def make_plan(request: Request, build: BuildDirectory) -> Plan:
         seed = random.SystemRandom().randrange(2**32)
     made = planning.make(request.campaign, known, planning.Choice(request.words, request.named),
                          seed, build.outputs())
-    return plan.only_blocks(made, request.blocks) if request.blocks else made
+    if request.blocks:
+        made = plan.only_blocks(made, request.blocks)
+    planning.check_drivers(made)
+    return made
 
 
 def compile_for(made: Plan, build: BuildDirectory, jobs: int | None) -> None:

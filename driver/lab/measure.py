@@ -65,8 +65,9 @@ def command_of(cell: Cell, lab: Laboratory, stats: str = "") -> list[str]:
 
 
 def check_of(cell: Cell) -> answers.Check:
+    version = "1.0" if cell.protocol == "http-close" else "1.1"
     return answers.check_for(cell.answers or cell.workload, cell.path,
-                             cell.parameters["payload_bytes"])
+                             cell.parameters["payload_bytes"], version)
 
 
 def _blank(cell: Cell, lab: Laboratory, turn: Turn, seed: int) -> dict:

@@ -26,7 +26,7 @@ class Choice:
 def make(campaign: Campaign, known: dict, choice: Choice, seed: int, available: set[str]) -> Plan:
     """The plan. `available`: outputs that the build can make, for the choice of a driver.
 
-    UsageProblem when the words match nothing, or a driver cannot do what a block asks.
+    UsageProblem when the words match nothing; `check_drivers` looks at the drivers.
     """
     found: list[tuple[Measure, int, cells.Expansion]] = []
     names: list[str] = []
@@ -46,9 +46,6 @@ def make(campaign: Campaign, known: dict, choice: Choice, seed: int, available: 
         raise zoo.nothing_matches(choice.words, list(dict.fromkeys(names)))
     found = [(measure, number, _with_load(measure, expansion, campaign))
              for measure, number, expansion in found]
-    for _, _, expansion in found:
-        for cell in expansion.cells:
-            drivers.named(cell.driver).check(cell)
     blocks = _blocks(campaign, [one for one in found if one[2].cells])
     plan = Plan(campaign.name, seed, tuple(blocks),
                 tuple(entry for _, _, expansion in found for entry in expansion.unavailable),
@@ -56,6 +53,12 @@ def make(campaign: Campaign, known: dict, choice: Choice, seed: int, available: 
                 campaign.target_ci_percent, campaign.pin, campaign.noise)
     cells.check_unique(campaign, plan.cells)
     return plan
+
+
+def check_drivers(plan: Plan) -> None:
+    """UsageProblem when a driver cannot do what a cell asks."""
+    for cell in plan.cells:
+        drivers.named(cell.driver).check(cell)
 
 
 def _with_load(measure: Measure, expansion: cells.Expansion, campaign: Campaign

@@ -34,7 +34,7 @@ def page(directory: Path, plan: Plan, records: list[dict], facts: dict) -> Path 
     path = directory / "report" / "report.html"
     try:
         done = subprocess.run(
-            [tool("python3"), "-m", "driver.analysis.report", str(directory), "--html", str(path)],
+            [tool("python3"), "-m", "driver.analysis.report", str(directory), "--html"],
             cwd=root, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
             timeout=REPORT_TIMEOUT_S)
     except subprocess.TimeoutExpired:

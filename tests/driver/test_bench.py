@@ -169,7 +169,8 @@ class Stopping(Scratch):
         self.assertLess(count, 100)
         self.assertIn(f"interrupted after {count} measurements; ./heddle resume {self.results}",
                       err)
-        self.assertIn("requests/s ratio", out)
+        self.assertIn(REFERENCE, out)
+        self.assertIn(f"data: {self.results}", out)
         self.assertEqual(support.live_processes(str(self.place)), [])
 
     def test_after_kill_9_the_same_plan_goes_on_without_duplicate_or_gap(self):

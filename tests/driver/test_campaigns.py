@@ -36,8 +36,10 @@ def zoo(**reference):
 def make(measures, words=(), known=None, available=frozenset(LOADGEN), named=None, **changes):
     values_ = {"rounds": 2, **changes}
     chosen = Campaign("test", measures=tuple(measures), **values_)
-    return planning.make(chosen, known or zoo(), Choice(list(words), named or {}), 5,
+    made = planning.make(chosen, known or zoo(), Choice(list(words), named or {}), 5,
                          set(available))
+    planning.check_drivers(made)
+    return made
 
 
 class Reading(unittest.TestCase):
