@@ -9,7 +9,7 @@ from pathlib import Path
 from driver import zoo
 from driver.console import (EXIT_CELLS_FAILED, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_QUALITY_GATE,
                             Problem, UsageProblem, say)
-from driver.lab import counts, drivers, plan, planning, results, table, values
+from driver.lab import counts, drivers, leftovers, plan, planning, results, table, values
 from driver.lab.campaign import Campaign
 from driver.lab.failures import Interrupt
 from driver.lab.journal import Journal
@@ -122,6 +122,8 @@ def measure(directory: Path, made: Plan, build: BuildDirectory, facts: dict, wit
             ) -> int:
     """Rounds, then counts if wanted, then the end."""
     journal = Journal(directory)
+    leftovers.end(directory)
+    leftovers.mark(directory)
     try:
         with Interrupt() as interrupt:
             lab = results.laboratory(directory, made, build, facts, interrupt)

@@ -1,10 +1,12 @@
 """What the tests of the lab share: small plans over programs of the test, runs of them."""
 import contextlib
 import json
+import os
 import tempfile
 import unittest
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 import support
 from driver.lab import bench, results, schema
@@ -73,7 +75,8 @@ class Scratch(unittest.TestCase):
         """(exit code, stdout, stderr); begins a directory, or goes on in it."""
         if not self.results.exists():
             self.start(made)
-        with support.captured() as (out, err):
+        # The mark of its run is for what it starts, not for other tests.
+        with support.captured() as (out, err), mock.patch.dict(os.environ):
             code = bench.measure(self.results, made, SimpleNamespace(path=self.place), FACTS,
                                  with_counts)
         return code, out.getvalue(), err.getvalue()

@@ -41,26 +41,17 @@ def write_server(path: Path, answer: bytes = GOOD_ANSWER, prologue: str = "") ->
     return write_program(path, SERVER.format(answer=answer, prologue=prologue))
 
 
-def _live(marker: str) -> dict[int, str]:
-    found = {}
+def live_processes(marker: str) -> list[str]:
+    """Command lines of processes that mention `marker`, zombies excluded."""
+    found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
             with contextlib.suppress(OSError):
                 words = (entry / "cmdline").read_bytes().replace(b"\0", b" ")
                 line = words.decode("utf-8", "replace")
                 if marker in line:
-                    found[int(entry.name)] = line
+                    found.append(line)
     return found
-
-
-def live_processes(marker: str) -> list[str]:
-    """Command lines of processes that mention `marker`, zombies excluded."""
-    return list(_live(marker).values())
-
-
-def live_pids(marker: str) -> list[int]:
-    """Their numbers."""
-    return list(_live(marker))
 
 
 @contextlib.contextmanager

@@ -1,6 +1,5 @@
 """Runs of the lab end to end, against tiny servers and over real TCP."""
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -9,7 +8,7 @@ import time
 import unittest
 
 import support
-from driver.lab import measure, status
+from driver.lab import journal, measure, status
 from driver.lab.campaign import Noise
 from driver.lab.measure import Turn
 from lab_support import GROUP, REFERENCE, Scratch, cell, plan, references
@@ -150,10 +149,10 @@ class Stopping(Scratch):
                                 stderr=subprocess.PIPE, text=True)
 
     def wait_for_lines(self, count):
-        journal = self.results / "rounds.jsonl"
+        path = self.results / "rounds.jsonl"
         deadline_s = time.monotonic() + 30
         while time.monotonic() < deadline_s:
-            if journal.exists() and journal.read_bytes().count(b"\n") >= count:
+            if path.exists() and path.read_bytes().count(b"\n") >= count:
                 return
             time.sleep(0.01)
         self.fail("no records came")
@@ -179,9 +178,14 @@ class Stopping(Scratch):
         process = self.begin(made)
         self.wait_for_lines(4)
         process.kill()
-        process.communicate()
-        with open(self.results / "rounds.jsonl", "a", encoding="utf-8") as journal:
-            journal.write('{"schema": "heddle-round-2", "torn')
+        process.wait()
+        process.stdout.close()  # what the killed one started may hold the other end
+        process.stderr.close()
+        with open(self.results / "rounds.jsonl", "a", encoding="utf-8") as file:
+            file.write('{"schema": "heddle-round-2", "torn')
+        deadline_s = time.monotonic() + 30
+        while journal.is_measured_into(self.results) and time.monotonic() < deadline_s:
+            time.sleep(0.01)  # a child of it may hold the lock until it runs its own program
         before = (self.results / "rounds.jsonl").read_bytes().rpartition(b"\n")[0]
         self.assertIn("./heddle resume", "\n".join(status.lines_of(self.results)))
         code, _, err = self.run_plan(made)
@@ -198,15 +202,7 @@ class Stopping(Scratch):
         self.assertIn("complete", status.lines_of(self.results))
         self.assertEqual(self.run_plan(made)[0], 0)
         self.assertEqual((self.results / "rounds.jsonl").read_bytes(), after)
-        self.kill_left_overs()
-
-    def kill_left_overs(self):
-        """kill -9 leaves the server and the generator of the moment; they are this test's own."""
-        for pid in support.live_pids(str(self.place)):
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        self.assertEqual(support.live_processes(str(self.place)), [])
 
     def test_a_full_disk_stops_the_run_and_keeps_the_data(self):
         made = plan(references(self.server("good")), rounds=2)

@@ -207,9 +207,10 @@ print(json.dumps({"schema": "heddle-queue-bench-1", "operations": 10, "mops_per_
                    "        self.request.recv(4096); self.request.sendall(ANSWER)\n"
                    "Handler = Once")
         one = cell("x", self.server("good", prologue=closing), driver="ab", protocol="http-close",
-                   parameters={"requests": 50})
+                   parameters={"duration_s": 1})
         record = self.measure(one)
-        self.assertEqual((record["failure"], record["requests"]), ("", 50))
+        self.assertEqual(record["failure"], "")
+        self.assertGreater(record["requests"], 0)
 
 
 def may_trace():
