@@ -18,7 +18,8 @@ def command_setup(words: list[str]) -> int:
                         help="also what this build needs")
     options = parser.parse(words)
     packages.ensure(groups([options.sanitizer], "test"), options.dry_run)
-    packages.ensure_if_possible(["adapters"], options.dry_run)
+    for optional in ("adapters", "peers", "report"):
+        packages.ensure_if_possible([optional], options.dry_run)
     return 0
 
 
