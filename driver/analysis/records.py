@@ -10,6 +10,7 @@ from driver.console import Problem, UsageProblem
 
 ROUND_SCHEMA = "heddle-round-2"
 PLAN_SCHEMA = "heddle-plan-1"
+COUNTS_SCHEMA = "heddle-counts-1"
 REFERENCE, REFERENCE_AGAIN = "A", "A'"
 # What every record must have, and of which type, for anything to be estimated from it.
 REQUIRED = {
@@ -135,7 +136,7 @@ def _lines(path: Path, schema: str, warnings: list[str]) -> list[dict]:
             raise Problem(f"{path}:{number}: not a JSON object on one line") from None
         if not isinstance(record, dict):
             raise Problem(f"{path}:{number}: not a JSON object on one line")
-        if schema and record.get("schema") != schema:
+        if record.get("schema") != schema:
             raise Problem(f"{path}:{number}: schema is {record.get('schema')!r}; only {schema} can "
                           "be read")
         found.append(record)
@@ -202,7 +203,7 @@ def load(directory: Path) -> Directory:
     counts = directory / "counts.jsonl"
     return Directory(directory, records, plan, _object(directory / "environment.json"),
                      _campaign(directory / "campaign.toml"),
-                     _lines(counts, "", warnings) if counts.is_file() else [], warnings)
+                     _lines(counts, COUNTS_SCHEMA, warnings) if counts.is_file() else [], warnings)
 
 
 def load_all(paths: list[Path]) -> Results:

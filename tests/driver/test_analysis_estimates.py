@@ -45,7 +45,7 @@ class Estimates(unittest.TestCase):
                 values = [[chance.gauss(0, 1) for _ in range(rounds)]]
                 found = estimates.clustered_estimate(values, trial, estimates.hodges_lehmann)
                 hits += found.low <= 0 <= found.high
-            self.assertGreater(hits / 100, 0.91, f"{rounds} rounds")
+            self.assertGreater(hits / 100, 0.88, f"{rounds} rounds")
 
     def test_hosts_that_disagree_widen_the_interval(self):
         chance = random.Random(2)

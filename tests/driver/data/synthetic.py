@@ -14,7 +14,7 @@ from pathlib import Path
 ROUNDS = 8
 QUEUES = ("bounded-mpmc", "locking", "simple-mpmc")
 # row: factor of throughput to the reference, share of system time
-PEERS = {"Boost.Asio": (0.8, "shared"), "Go": (0.9, "shared"), "libuv": (0.97, "prefork"),
+PEERS = {"asio-shared": (0.8, "shared"), "go": (0.9, "shared"), "libuv": (0.97, "prefork"),
          "broken": (1.0, "shared")}
 CONNECTIONS = (16, 64, 256)
 RATES = (10000, 20000, 30000, 40000, 50000)
@@ -161,7 +161,7 @@ def _counts(cell: dict) -> dict:
     return {"schema": "heddle-counts-1", "cell": cell["cell"], "row": cell["row"],
             "group": cell["group"], "ok": True, "failure": "", "requests": 10000,
             "system_calls_per_request": calls,
-            "switches_per_request": {"voluntary": 0.2, "involuntary": 0.01},
+            "voluntary_switches_per_request": 0.2, "involuntary_switches_per_request": 0.01,
             "counters_per_request": ({"parks": 0.05, "steals": 0.02, "polls": 0.3}
                                      if cell["kind"] == "combination" else {})}
 
@@ -187,6 +187,7 @@ def write(directory: Path, seed: int = 1, campaign: str = "synthetic", host: str
               for cell in planned]
     plan = {"schema": "heddle-plan-1", "campaign": campaign, "seed": seed, "blocks": 1,
             "rounds": rounds, "warmup_rounds": 1, "cells": static, "pin": "none",
+            "published": ["async-bench-hello-throughput"], "scale": "nothing was measured",
             "unavailable": [{"row": "trio", "group": static[0]["group"], "kind": "peer",
                              "workload": "hello", "reason": "needs python3-trio"}],
             "order": "random per round from seed/round"}

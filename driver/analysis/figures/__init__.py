@@ -1,0 +1,1 @@
+"""Figures of a comparison, one column of a paper wide. They need matplotlib, from Debian."""
