@@ -3,6 +3,6 @@
 `terminal` and all that it uses need the standard library only; `driver.analysis.report` is a
 program of its own, since it needs matplotlib and jinja2.
 """
-from driver.analysis.terminal import terminal
+from driver.analysis.render import terminal
 
 __all__ = ["terminal"]

@@ -110,3 +110,8 @@ sys.exit(any(errors.values()))
 def write_loadgen(build: Path, prologue: str = "") -> Path:
     """A load generator in the place where a build has it; `prologue` runs before it connects."""
     return write_program(build / "loadgen" / "loadgen", LOADGEN.format(prologue=prologue))
+
+
+def updates_golden() -> bool:
+    """Whether golden files are to be written anew, with HEDDLE_UPDATE_GOLDEN=1."""
+    return os.environ.get("HEDDLE_UPDATE_GOLDEN") == "1"

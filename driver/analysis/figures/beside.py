@@ -12,7 +12,7 @@ def published_beside(comparison: Comparison, source: published.Source, note: str
     lines = [one for one in published.beside(comparison, source) if one.published_ratio]
     if not lines:
         return None
-    drawn = style.figure(len(lines) * style.ROW_IN + 0.85)
+    drawn = style.figure(len(lines) * style.ROW_IN + 0.5)
     axes = drawn.add_subplot()
     values = []
     for y, one in enumerate(lines):

@@ -26,8 +26,7 @@ def _stacked(axes, y: float, parts: list[tuple[str, float]], kinds: list[str], s
 def _bars(rows: list[tuple[Row, list[tuple[str, float]]]], kinds: list[str], label: str):
     parts = {row.cell["cell"]: found for row, found in rows}
     shown = [row for row, _ in rows]
-    lines = (len(kinds) + 2) // 3
-    drawn = style.figure(height_of(shown) + 0.55 + 0.14 * lines)
+    drawn = style.figure(height_of(shown) + 0.45)
     axes = drawn.add_subplot()
     seen: set[str] = set()
     for y, _, row in lay_out(axes, shown):

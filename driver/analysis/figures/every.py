@@ -27,7 +27,20 @@ def note_of(comparison: Comparison, rounds: int) -> str:
             f"host {', '.join(results.hosts)}; commit {', '.join(commits)}.")
 
 
-def _of_group(comparison: Comparison, group: Group, histograms: Latencies
+def without_details(comparison: Comparison) -> set[str]:
+    """Groups of a sweep whose tails and costs are in tables only: all but the one with the most
+    connections, or with the highest rate that the reference keeps up with."""
+    found = set()
+    for groups in sweeps.series(comparison, "connections"):
+        found |= {group.name for group in groups[:-1]}
+    for groups in sweeps.series(comparison, "rate_rps"):
+        kept, _ = sweeps.before_knee(groups, groups[0].reference)
+        shown = kept[-1] if kept else groups[0]
+        found |= {group.name for group in groups if group is not shown}
+    return found
+
+
+def _of_group(comparison: Comparison, group: Group, histograms: Latencies, is_brief: bool
               ) -> Iterator[Drawing | None]:
     stem, note = slug(group.name), note_of(comparison, group.rounds)
     if is_microbenchmark(group):
@@ -42,6 +55,8 @@ def _of_group(comparison: Comparison, group: Group, histograms: Latencies
     if comparison.results.is_split:
         yield dots.values(group, THROUGHPUT.name, f"throughput-{stem}", "requests/s", note)
     yield from matrices.heat_maps(group, group.metric.name, stem, note)
+    if is_brief:
+        return
     yield from latencies.survivals(group, histograms, stem, note)
     yield costs.processor(group, stem, note)
     yield costs.switches(group, stem, note)
@@ -67,7 +82,8 @@ def draw_all(comparison: Comparison, histograms: Latencies) -> Iterator[tuple[st
         note = note_of(comparison, min(group.rounds for group in groups))
         for found in sweeps.load(groups, str(number), note):
             yield "Against offered load", found
+    brief = without_details(comparison)
     for group in comparison.groups:
-        for found in _of_group(comparison, group, histograms):
+        for found in _of_group(comparison, group, histograms, group.name in brief):
             if found is not None:
                 yield group.name, found

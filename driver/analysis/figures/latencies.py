@@ -50,7 +50,7 @@ def _figure(group: Group, section: str, rows: list[Row], reference: Row | None,
     if reference is not None and reference.cell["cell"] in lines:
         shown.append((reference, f"{reference.name} (reference)",
                       {"color": "black", "linestyle": "-", "marker": "."}))
-    drawn = style.figure(2.2 + 0.13 * ((len(shown) + 1) // 2))
+    drawn = style.figure(2.2)
     axes = drawn.add_subplot()
     for row, label, look in shown:
         points = lines[row.cell["cell"]]

@@ -111,9 +111,13 @@ def mark_of(index: int) -> dict:
     return {"color": COLOURS[at], "marker": MARKS[at], "linestyle": DASHES[at]}
 
 
-def legend_below(drawn: Figure, axes: Axes, columns: int = 2) -> float:
-    """A legend under everything; returns how much height it takes, in inches."""
+def legend_below(drawn: Figure, axes: Axes, columns: int = 2) -> None:
+    """A legend under everything, for which the figure grows."""
     handles, labels = axes.get_legend_handles_labels()
-    drawn.legend(handles, labels, loc="outside lower center", ncols=columns, handlelength=2.6,
-                 columnspacing=1.0)
-    return 0.13 * math.ceil(len(labels) / columns)
+    lines = math.ceil(len(labels) / columns)
+    height = 0.14 * lines + 0.04
+    whole = drawn.get_figheight() + height
+    drawn.set_size_inches(WIDTH_IN, whole)
+    drawn.get_layout_engine().set(rect=(0, height / whole, 1, 1 - height / whole))
+    drawn.legend(handles, labels, loc="lower center", ncols=columns, handlelength=2.6,
+                 columnspacing=1.0, borderpad=0, borderaxespad=0.2, labelspacing=0.35)

@@ -90,7 +90,7 @@ def connections(comparison: Comparison, groups: list[Group], stem: str, note: st
     found = []
     for section, members in by_section(groups).items():
         names = _names(groups, members)
-        drawn = style.figure(3.1 + 0.13 * ((len(names) + 1) // 2))
+        drawn = style.figure(3.1)
         upper, lower = drawn.subplots(2, 1, sharex=True)
         for name, label, look in names:
             _line(upper, _points(groups, name, "connections", THROUGHPUT.name,
@@ -131,7 +131,7 @@ def _vertical_ratios(axes: Axes) -> None:
     axes.axhline(1, color="black", linewidth=0.5, zorder=0)
 
 
-def _before_knee(groups: list[Group], name: str) -> tuple[list[Group], list[Group]]:
+def before_knee(groups: list[Group], name: str) -> tuple[list[Group], list[Group]]:
     """Those in which the row keeps up with what is offered, and the first in which it does not."""
     kept: list[Group] = []
     for group in groups:
@@ -148,11 +148,11 @@ def load(groups: list[Group], stem: str, note: str) -> list[Drawing]:
     found = []
     for section, members in by_section(groups).items():
         names = _names(groups, members)
-        drawn = style.figure(2.9 + 0.13 * ((len(names) + 1) // 2))
+        drawn = style.figure(2.9)
         panels = drawn.subplots(2, 1, sharex=True)
         for axes, metric, title in zip(panels, (P99, P50), ("p99 latency", "median latency")):
             for name, label, look in names:
-                kept, beyond = _before_knee(groups, name)
+                kept, beyond = before_knee(groups, name)
 
                 def us(one: Compared) -> Estimate | None:
                     return one.centre and one.centre.map(lambda ns: ns / 1000)
