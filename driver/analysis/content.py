@@ -13,7 +13,7 @@ def _server_table(comparison: Comparison) -> Table | None:
     groups = [group for group in comparison.groups if not is_microbenchmark(group)]
     if not groups:
         return None
-    found = [(f"{group.name} (ratios to {group.reference}; {summary_tables.noise_line(group)})",
+    found = [(f"{group.name} (ratios to {group.reference})",
               summary_tables.group_table(comparison, group)) for group in groups]
     return summary_tables.joined("comparison", "Servers beside their reference", found,
                                  f"{absolute_caption(comparison)} {VERDICT_NOTE}.")
@@ -24,7 +24,7 @@ def _micro_tables(comparison: Comparison) -> list[Table]:
     groups = [group for group in comparison.groups if is_microbenchmark(group)]
     found = []
     for number, unit in enumerate(dict.fromkeys(group.metric.unit for group in groups), 1):
-        parts = [(f"{group.name} (ratios to {group.reference}; {summary_tables.noise_line(group)})",
+        parts = [(f"{group.name} (ratios to {group.reference})",
                   summary_tables.group_table(comparison, group))
                  for group in groups if group.metric.unit == unit]
         found.append(summary_tables.joined(f"microbenchmarks-{number}", f"Microbenchmarks in {unit}",

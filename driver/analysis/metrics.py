@@ -41,7 +41,7 @@ SERVER_METRICS = (THROUGHPUT, CPU, P50, P99)
 def value_metric(unit: str) -> Metric:
     """The one value of a microbenchmark; more is better when it is so much a second."""
     better = 1 if unit.endswith(RATES) else -1
-    return Metric("value", "value", unit, better, lambda record: record.get("value"))
+    return Metric("value", unit or "value", unit, better, lambda record: record.get("value"))
 
 
 def is_microbenchmark(record: dict) -> bool:

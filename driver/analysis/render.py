@@ -13,9 +13,8 @@ def render(comparison: Comparison) -> str:
     results = comparison.results
     blocks = []
     for group in comparison.groups:
-        judged = group.metric.title if group.metric.name != "value" else group.metric.unit
         blocks.append(f"{group.name}: ratios to {group.reference} in the same round; verdict and "
-                      f"rank by {judged}\n"
+                      f"rank by {group.metric.title}\n"
                       f"{tables.text(summary_tables.group_table(comparison, group))}\n"
                       f"{summary_tables.noise_line(group)}\n")
     rounds = [group.rounds for group in comparison.groups]

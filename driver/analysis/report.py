@@ -21,6 +21,8 @@ from driver.console import EXIT_FAILED, Problem, say
 
 FORMATS = ("html", "pdf", "svg", "latex", "csv", "markdown")
 PACKAGES = {"matplotlib": "python3-matplotlib", "jinja2": "python3-jinja2"}
+LATER = {"Latency quantiles": 1, "Cost of one request": 1, "Scheduler counters": 1,
+         "What could not be measured": 2, "Quality of the run": 2, "Environment": 2}
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 
 
@@ -123,8 +125,7 @@ class Report:
         if self.formats & {"html", "pdf", "svg"}:
             self._figures(section, histograms)
         if "html" in self.formats:
-            last = ("What could not be measured", "Quality of the run", "Environment")
-            order = sorted(by_heading.values(), key=lambda one: one.heading in last)
+            order = sorted(by_heading.values(), key=lambda one: LATER.get(one.heading, 0))
             self._page(order)
 
     def _table(self, table: tables.Table) -> None:
