@@ -1,66 +1,11 @@
-"""From records to a comparison: per round the ratio to the reference, then median and interval.
-
-Pairing inside a round takes out what changes slowly on a shared machine; the reference runs twice
-in every round, and its ratio to itself is the noise band.
-"""
+"""From records of `./heddle bench` to a comparison: per round the ratio to the reference."""
 from __future__ import annotations
 
-import math
-import random
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-RESAMPLES = 2000
-FEWEST_ROUNDS_FOR_95 = 6  # the range of n values covers their median with 1 - 2^(1-n): 0.969 at six
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A median over `rounds` rounds with its interval; all in the unit of the values."""
-
-    median: float
-    low: float
-    high: float
-    rounds: int
-
-
-def hodges_lehmann(values: list[float]) -> float:
-    """The median of the means of all pairs, a value with itself included: as little moved by
-    outliers as the median, but surer when the values scatter evenly."""
-    return statistics.median((values[i] + values[j]) / 2
-                             for i in range(len(values)) for j in range(i, len(values)))
-
-
-def estimate(values: list[float], seed: int = 0, resamples: int = RESAMPLES,
-             centre: Callable[[list[float]], float] = statistics.median) -> Estimate | None:
-    """Centre with a 95 % bootstrap interval over rounds; with fewer than six rounds the interval is
-    the whole range, which covers less than 95 %. None without values."""
-    if not values:
-        return None
-    middle = centre(values)
-    if len(values) < FEWEST_ROUNDS_FOR_95:
-        return Estimate(middle, min(values), max(values), len(values))
-    chance = random.Random(seed)
-    count = len(values)
-    low, high = interval(centre(chance.choices(values, k=count)) for _ in range(resamples))
-    return Estimate(middle, low, high, count)
-
-
-def interval(resampled: Iterable[float]) -> tuple[float, float]:
-    """The middle 95 % of what the resamples gave."""
-    ordered = sorted(resampled)
-    return ordered[int(len(ordered) * 0.025)], ordered[int(len(ordered) * 0.975) - 1]
-
-
-def ratio_estimate(ratios: list[float], seed: int = 0, resamples: int = RESAMPLES
-                   ) -> Estimate | None:
-    """Hodges-Lehmann estimate of the logarithms, as a ratio: turned upside down, the ratios give
-    the estimate upside down."""
-    found = estimate([math.log(ratio) for ratio in ratios], seed, resamples, hodges_lehmann)
-    return found and Estimate(math.exp(found.median), math.exp(found.low), math.exp(found.high),
-                              found.rounds)
+from driver.analysis.estimates import Estimate, estimate
 
 
 @dataclass

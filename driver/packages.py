@@ -32,6 +32,8 @@ PACKAGES = {
         "golang-go", "cargo", "rustc", "librust-async-std-dev", "librust-hyper-dev",
         "librust-serde-json-dev", "librust-signal-hook-dev", "librust-socket2-dev",
         "librust-tokio-dev"),
+    # Figures and the page of results: without these the table on the terminal still comes.
+    "report": ("python3-matplotlib", "python3-jinja2"),
 }
 
 

@@ -1,19 +1,17 @@
 """From records of queue programs to a comparison: cell by cell, each queue beside the reference."""
 from __future__ import annotations
 
-import random
+import math
 import statistics
 from collections import defaultdict
 from dataclasses import dataclass, field
-from itertools import accumulate
 
-from driver.estimates import (FEWEST_ROUNDS_FOR_95, Estimate, estimate, interval, ratio_estimate)
+from driver.analysis.estimates import FEWEST_ROUNDS_FOR_95, Estimate, estimate, ratio_estimate
+from driver.analysis.histograms import quantile_estimates
+from driver.analysis.verdicts import Band, differ
 from driver.queue_cells import AGAIN, Cell, QueueRow, reference_of
 
-RESAMPLES = 500  # a thousand estimates are made; more would not change a printed digit
-HISTOGRAM_RESAMPLES = 200
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
-FEWEST_BEYOND = 10  # samples beyond a quantile, else it is chance
 
 
 @dataclass
@@ -55,39 +53,10 @@ class CellSummary:
 
 def merged_quantiles(histograms: list[list[list[float]]], seed: int
                      ) -> dict[str, Estimate | None]:
-    """Quantiles of the sum of histograms, each a list of [ns, count]; the interval is a bootstrap
-    over the histograms, which are one a run. None where too few samples lie beyond."""
-    found: dict[str, Estimate | None] = dict.fromkeys([*QUANTILES, "max"])
-    if not histograms:
-        return found
-    values = sorted({value for one in histograms for value, _ in one})
-    place = {value: at for at, value in enumerate(values)}
-    dense = []
-    for one in histograms:
-        counts = [0] * len(values)
-        for value, count in one:
-            counts[place[value]] += count
-        dense.append(counts)
-    chance = random.Random(seed)
-    resamples = [_quantiles_of(values, chance.choices(dense, k=len(dense)))
-                 for _ in range(HISTOGRAM_RESAMPLES)]
-    samples = sum(map(sum, dense))
-    for name, middle in _quantiles_of(values, dense).items():
-        if samples * (1 - QUANTILES[name]) >= FEWEST_BEYOND:
-            low, high = interval(one[name] for one in resamples)
-            found[name] = Estimate(middle, min(low, middle), max(high, middle), len(dense))
-    return found
-
-
-def _quantiles_of(values: list[float], histograms: list[list[int]]) -> dict[str, float]:
-    below = list(accumulate(map(sum, zip(*histograms))))
-    found = {}
-    at = 0
-    for name, share in QUANTILES.items():
-        while below[at] < share * below[-1]:
-            at += 1
-        found[name] = values[at]
-    return found
+    """Quantiles of the sum of histograms, each a list of [ns, count] of one run; None where too few
+    samples lie beyond."""
+    found = quantile_estimates(histograms, list(QUANTILES.values()), seed)
+    return {**dict(zip(QUANTILES, found)), "max": None}
 
 
 def _latencies(results: list[dict], seed: int) -> dict[str, Estimate | None]:
@@ -103,7 +72,7 @@ def _latencies(results: list[dict], seed: int) -> dict[str, Estimate | None]:
             histograms.append([bucket for kind in kinds for bucket in kind["histogram_ns_count"]])
             longest.append(max(kind["max_ns"] for kind in kinds))
     found = merged_quantiles(histograms, seed)
-    found["max"] = estimate(longest, seed, RESAMPLES)
+    found["max"] = estimate(longest, seed)
     return found
 
 
@@ -133,8 +102,8 @@ def _summary(queue: str, records: list[dict], base: dict[int, float], seed: int)
         results.append(record["result"])
         summary.by_round[record["round"]] = record["result"]["mops_per_second"]
     paired = [rate / base[number] for number, rate in summary.by_round.items() if number in base]
-    summary.ratio = ratio_estimate(paired, seed, RESAMPLES)
-    summary.mops_per_second = estimate(list(summary.by_round.values()), seed, RESAMPLES)
+    summary.ratio = ratio_estimate(paired, seed)
+    summary.mops_per_second = estimate(list(summary.by_round.values()), seed)
     summary.latency_ns = _latencies(results, seed)
     false = [result["answers"]["false_empty"] for result in results]
     if false and None not in false:
@@ -154,15 +123,9 @@ def cannot_be_told_apart(one: QueueSummary, other: QueueSummary, again: Estimate
                          seed: int) -> bool:
     """Whether the ratio of the two, paired by rounds, may be 1, or lies inside the band of what the
     reference differs from itself by."""
-    common = [number for number in one.by_round if number in other.by_round]
-    found = ratio_estimate([one.by_round[number] / other.by_round[number] for number in common],
-                           seed, RESAMPLES)
-    if found is None or found.rounds < FEWEST_ROUNDS_FOR_95 or found.low <= 1 <= found.high:
-        return True
-    if again is None:
-        return False
-    low, high = min(again.low, 1 / again.high), max(again.high, 1 / again.low)
-    return low <= found.median <= high
+    ratios = [rate / other.by_round[number] for number, rate in one.by_round.items()
+              if number in other.by_round]
+    return not differ(ratio_estimate(ratios, seed), list(map(math.log, ratios)), Band.of(again))
 
 
 def rank(queues: list[QueueSummary], again: Estimate | None, seed: int) -> None:

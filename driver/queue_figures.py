@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 from html import escape
 
-from driver.estimates import Estimate
+from driver.analysis.estimates import Estimate
 from driver.queue_estimates import CellSummary
 from driver.report import BLUE, GREY, LogAxis
 

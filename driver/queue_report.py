@@ -6,8 +6,8 @@ from collections.abc import Callable
 from html import escape
 
 from driver import report
+from driver.analysis.estimates import Estimate
 from driver.environment import SHARED_CORES
-from driver.estimates import Estimate
 from driver.queue_estimates import QUANTILES, CellSummary, QueueSummary
 from driver.queue_figures import latency_plot, throughput_plot
 

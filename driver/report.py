@@ -4,8 +4,9 @@ from __future__ import annotations
 import math
 from html import escape
 
+from driver.analysis.estimates import FEWEST_ROUNDS_FOR_95, Estimate
 from driver.environment import SHARED_CORES
-from driver.estimates import FEWEST_ROUNDS_FOR_95, Estimate, Summary
+from driver.estimates import Summary
 
 COLUMNS = ("row", "CPU/request ratio", "requests/s ratio", "CPU us/request", "requests/s", "rounds",
            "errors")

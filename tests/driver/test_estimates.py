@@ -1,4 +1,4 @@
-"""Ratios, medians and intervals on fixed numbers; the table and the page made of them."""
+"""Ratios on fixed numbers; the table and the page made of them."""
 import re
 import unittest
 import xml.etree.ElementTree as ElementTree
@@ -22,22 +22,6 @@ RECORDS = [cell("ref", 1, 10, 1000), cell("ref", 2, 20, 500), cell("ref", 3, 10,
            cell("fast", 3, 9, 900),
            failed("broken", 1, "exit status 1"), failed("broken", 2, "exit status 1"),
            cell("<late>", 3, 30, 100, note="1 process(es) needed SIGKILL")]
-
-
-class Estimates(unittest.TestCase):
-    def test_few_rounds_give_the_range(self):
-        self.assertEqual(estimates.estimate([3, 1, 2]), estimates.Estimate(2, 1, 3, 3))
-        self.assertIsNone(estimates.estimate([]))
-
-    def test_the_interval_holds_the_median_and_repeats_with_its_seed(self):
-        values = [1.0, 1.1, 0.9, 1.05, 0.95, 1.02, 5.0]
-        first = estimates.estimate(values, seed=4)
-        self.assertEqual(first, estimates.estimate(values, seed=4))
-        self.assertEqual(first.median, 1.02)
-        self.assertTrue(0.9 <= first.low < 1.02 < first.high <= 5.0)
-
-    def test_equal_values_have_no_width(self):
-        self.assertEqual(estimates.estimate([2.0] * 9), estimates.Estimate(2.0, 2.0, 2.0, 9))
 
 
 class Summaries(unittest.TestCase):

@@ -33,7 +33,7 @@ def published_beside(comparison: Comparison, source: published.Source, note: str
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x", color=style.GRID, linewidth=0.5)
     style.ratio_axis(axes, values)
-    axes.set_xlabel(f"requests/s: ratio to {source.reference} (log scale)")
+    style.wide_label(drawn, f"requests/s: ratio to {source.reference} (log scale)")
     style.legend_below(drawn, axes)
     return Drawing(f"published-{source.stem}", f"Published beside measured: {source.stem}",
                    "Each side's ratio to its own run of the same row; published figures have no "

@@ -10,6 +10,9 @@ from driver.analysis.figures import style
 from driver.analysis.figures.style import Drawing
 
 
+RAW_BELOW = 0.3  # of a row: where single rounds are drawn, so that the interval hides none
+
+
 def sections_of(rows: Sequence[Row]) -> dict[str, list[Row]]:
     """Rows by their section, in the order in which each first occurs."""
     found: dict[str, list[Row]] = {}
@@ -61,7 +64,7 @@ def _raw(axes: Axes, y: float, one: Compared, of: Callable) -> list[float]:
                  "noisy": {"marker": "o", "s": 7, "facecolors": "none", "linewidths": 0.5},
                  "outlier": {"marker": "x", "s": 9, "linewidths": 0.6}}[kind]
         colour = {"edgecolors": style.POINT} if kind == "noisy" else {"color": style.POINT}
-        axes.scatter(chosen, [y] * len(chosen), zorder=2, **shape, **colour)
+        axes.scatter(chosen, [y + RAW_BELOW] * len(chosen), zorder=2, **shape, **colour)
     return [value for value, _ in values]
 
 
@@ -111,7 +114,7 @@ def ratios(group: Group, metric: str, name: str, note: str) -> Drawing | None:
     band(axes, between)
     style.ratio_axis(axes, values + ([between.low, between.high] if between else []))
     better = "more" if kind.better > 0 else "less"
-    axes.set_xlabel(f"{kind.title}: ratio to {group.reference}\n(log scale; {better} is better)")
+    style.wide_label(drawn, f"{kind.title}: ratio to {group.reference}\n(log scale; {better} is better)")
     grey = "grey: band of A/A'" if between else "no A/A' band: too few rounds"
     return Drawing(name, f"{kind.title[0].upper()}{kind.title[1:]}, ratio: {group.name}",
                    f"{RAW_NOTE}; {grey}. {note}", drawn)
@@ -127,7 +130,7 @@ def values(group: Group, metric: str, name: str, label: str, note: str) -> Drawi
     axes = drawn.add_subplot()
     found = draw(axes, rows, metric, lambda one: one.centre, lambda point: point.value)
     style.value_axis(axes, found)
-    axes.set_xlabel(label)
+    style.wide_label(drawn, label)
     return Drawing(name, f"{label[0].upper()}{label[1:]}: {group.name}", f"{RAW_NOTE}. {note}", drawn)
 
 

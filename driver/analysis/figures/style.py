@@ -111,6 +111,12 @@ def mark_of(index: int) -> dict:
     return {"color": COLOURS[at], "marker": MARKS[at], "linestyle": DASHES[at]}
 
 
+def wide_label(drawn: Figure, text: str) -> None:
+    """The horizontal axis's label in the middle of the figure, where long names leave the axis
+    itself little room."""
+    drawn.supxlabel(text, fontsize=SETTINGS["axes.labelsize"])
+
+
 def legend_below(drawn: Figure, axes: Axes, columns: int = 2) -> None:
     """A legend under everything, for which the figure grows."""
     handles, labels = axes.get_legend_handles_labels()
