@@ -33,8 +33,8 @@ def published_beside(comparison: Comparison, source: published.Source, note: str
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x", color=style.GRID, linewidth=0.5)
     style.ratio_axis(axes, values)
-    style.wide_label(drawn, f"requests/s: ratio to {source.reference} (log scale)")
-    style.legend_below(drawn, axes)
+    label = style.wide_label(drawn, f"requests/s: ratio to {source.reference} (log scale)")
+    style.legend_below(drawn, axes, label=label)
     return Drawing(f"published-{source.stem}", f"Published beside measured: {source.stem}",
                    "Each side's ratio to its own run of the same row; published figures have no "
                    f"interval, ours are medians. {note}", drawn)

@@ -32,8 +32,7 @@ def _bars(rows: list[tuple[Row, list[tuple[str, float]]]], kinds: list[str], lab
     for y, _, row in lay_out(axes, shown):
         _stacked(axes, y, parts[row.cell["cell"]], kinds, seen)
     style.value_axis(axes, [sum(width for _, width in found) for _, found in rows])
-    style.wide_label(drawn, label)
-    style.legend_below(drawn, axes, min(3, len(kinds)))
+    style.legend_below(drawn, axes, min(3, len(kinds)), style.wide_label(drawn, label))
     return drawn
 
 

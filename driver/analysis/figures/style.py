@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
 WIDTH_IN = 3.33  # one column of a two-column paper
 ROW_IN = 0.135
+LABEL_PAD_IN = 0.03
 # Okabe-Ito without its yellow, which white paper swallows, and with black last.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
@@ -111,19 +113,33 @@ def mark_of(index: int) -> dict:
     return {"color": COLOURS[at], "marker": MARKS[at], "linestyle": DASHES[at]}
 
 
-def wide_label(drawn: Figure, text: str) -> None:
+def wide_label(drawn: Figure, text: str) -> Text:
     """The horizontal axis's label in the middle of the figure, where long names leave the axis
     itself little room."""
-    drawn.supxlabel(text, fontsize=SETTINGS["axes.labelsize"])
+    label = drawn.supxlabel(text, y=LABEL_PAD_IN / drawn.get_figheight(), va="bottom",
+                            fontsize=SETTINGS["axes.labelsize"])
+    _keep_free(drawn, _height_of(label))
+    return label
 
 
-def legend_below(drawn: Figure, axes: Axes, columns: int = 2) -> None:
-    """A legend under everything, for which the figure grows."""
+def _height_of(label: Text) -> float:
+    return LABEL_PAD_IN + 0.12 * len(label.get_text().splitlines())
+
+
+def _keep_free(drawn: Figure, height_in: float) -> None:
+    """Nothing but legend and label is laid out so far from the bottom."""
+    share = height_in / drawn.get_figheight()
+    drawn.get_layout_engine().set(rect=(0, share, 1, 1 - share))
+
+
+def legend_below(drawn: Figure, axes: Axes, columns: int = 2, label: Text | None = None) -> None:
+    """A legend under everything, a wide label included, for which the figure grows."""
     handles, labels = axes.get_legend_handles_labels()
-    lines = math.ceil(len(labels) / columns)
-    height = 0.14 * lines + 0.04
+    height = 0.14 * math.ceil(len(labels) / columns) + 0.04
     whole = drawn.get_figheight() + height
     drawn.set_size_inches(WIDTH_IN, whole)
-    drawn.get_layout_engine().set(rect=(0, height / whole, 1, 1 - height / whole))
+    _keep_free(drawn, height + (_height_of(label) if label else 0))
+    if label is not None:
+        label.set_y((height + LABEL_PAD_IN) / whole)
     drawn.legend(handles, labels, loc="lower center", ncols=columns, handlelength=2.6,
                  columnspacing=1.0, borderpad=0, borderaxespad=0.2, labelspacing=0.35)
