@@ -5,6 +5,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
+from driver.commands.parser import Parser
 from driver.lab import limits, processors, programs
 from driver.lab.findings import FIT, NOT_FIT, Finding, System
 
@@ -47,7 +48,6 @@ def as_json(found: list[Finding]) -> str:
 def command_doctor(words: list[str]) -> int:
     """`./heddle doctor [--json]`; ends with 0 whatever it finds, since a machine that is not fit
     for one comparison may do for another."""
-    from driver.cli import Parser  # pylint: disable=import-outside-toplevel,cyclic-import
     parser = Parser("doctor", "What is fit to measure on, what is not, and what to do about it.")
     parser.add_argument("--json", action="store_true", help="one JSON object")
     options = parser.parse(words)
