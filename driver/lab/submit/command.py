@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from driver.lab.submit import blocks, engines
 from driver.lab.submit.blocks import Job
 from driver.lab.submit.engines import Engine
 
+LOG = "engine.log"
 HOST = re.compile(r"(?:[A-Za-z0-9_.-]+@)?[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -53,16 +53,23 @@ def _call(engine: Engine, directory: Path, todo: list[Job], words: list[str], dr
           ) -> None:
     if engine.name == "ssh" and not dry_run:
         engines.pack(directory, todo)
+    path = directory / LOG
+    if not dry_run:
+        say(f"heddle: {words[0]} writes to {path}")
     try:
-        # What the engine prints is progress; stdout is for the result.
-        code = subprocess.run(words, cwd=directory, env=engines.environment(engine),
-                              stdin=subprocess.DEVNULL, stdout=None if dry_run else sys.stderr,
-                              check=False).returncode
+        with open(path, "a", encoding="utf-8") as log:
+            code = subprocess.run(words, cwd=directory, env=engines.environment(engine),
+                                  stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                  check=False).returncode
     finally:
         if engine.name == "ssh" and not dry_run:
             engines.unpack(directory, todo)
-    if code and dry_run:
-        raise Problem(f"{words[0]} refused the dry run with exit status {code}")
+    if dry_run:
+        print(path.read_text(encoding="utf-8", errors="replace"), end="")
+    if code:
+        say(f"heddle: {words[0]} ended with exit status {code}; {path} says why")
+        if dry_run:
+            raise Problem("the dry run failed")
 
 
 def _summary(directory: Path, jobs: tuple[Job, ...]) -> int:
