@@ -53,7 +53,8 @@ def running(directory: Path) -> Iterator[Path]:
     config.write_text(
         f"Host {HOST}\n  HostName 127.0.0.1\n  Port {port}\n  User {getpass.getuser()}\n"
         f"  IdentityFile {directory}/user\n  IdentitiesOnly yes\n  BatchMode yes\n"
-        f"  StrictHostKeyChecking accept-new\n  UserKnownHostsFile {directory}/known\n",
+        f"  StrictHostKeyChecking accept-new\n  UserKnownHostsFile {directory}/known\n"
+        f"  ControlMaster auto\n  ControlPath {directory}/control\n  ControlPersist 5\n",
         encoding="utf-8")
     log_path = directory / "sshd.log"
     with open(log_path, "wb") as log:

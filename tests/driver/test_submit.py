@@ -152,7 +152,7 @@ class Engines(Submissions):
         self.need(engine)
         if reason := ssh_server.why_not():
             self.skipTest(reason)
-        submission = self.submit()
+        submission = self.submit(parts=1)
         keys = self.directory / "keys"
         keys.mkdir(mode=0o700)
         with ssh_server.running(keys) as config, support.captured() as (out, _):
