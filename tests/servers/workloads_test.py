@@ -6,6 +6,8 @@ IDLE: how many idle sleepers a server must stand; ThreadSanitizer has a limit.
 A limit on time is a lower one, or what any wait has: nothing here depends on speed.
 """
 import functools
+import json
+import os
 import shutil
 import subprocess
 import sys
@@ -223,6 +225,27 @@ def end_without_stacks(program, combination):
         server.kill()
 
 
+def be_listed(program, _combination):
+    """zoo.json names what the program can serve, and how each is started."""
+    build = os.path.dirname(os.path.dirname(os.path.abspath(program)))
+    with open(os.path.join(build, "zoo.json"), encoding="utf-8") as file:
+        entries = json.load(file)["servers"]
+    _, _, names = assert_refused([program, "xyzzy"], 2, []).partition("there are: ")
+    by_protocol = {entry["protocol"]: entry for entry in entries}
+    assert list(by_protocol) == names.split(", "), f"{list(by_protocol)} are listed, not {names}"
+    values = {"build": build, "host": "127.0.0.1", "port": 0, "workers": 1}
+    for protocol, entry in by_protocol.items():
+        if entry["binary"] != "servers/heddle-server":
+            continue  # a program that this test does not need
+        arguments = [word.format(**values) for word in entry["run"]]
+        with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
+            try:
+                line = process.stdout.readline()
+            finally:
+                process.terminate()
+        assert line.endswith(f"with 1 workers, {protocol} {entry['combination']}\n"), f"{line!r}"
+
+
 def refuse_parameters(program, combination):
     table = [
         ("fanout fibers=0", "fanout fibers '0' is not allowed; a number from 1 to 10000"),
@@ -266,6 +289,8 @@ def main(program, idle, combinations):
     ]
     checks = [(f"{combination}: {sentence}", functools.partial(check, program, combination))
               for combination in combinations for sentence, check in of_each]
+    checks.append(("zoo.json lists what can be served and how to start it",
+                   functools.partial(be_listed, program, combinations[0])))
     checks.append(("fanout ends with the reason, status 1, when it can have no more fibers",
                    functools.partial(end_without_stacks, program, combinations[0])))
     checks.append(("parameters that are not allowed are refused in exactly one line, status 2",
