@@ -26,9 +26,11 @@ PACKAGES = {
     # Queues of other libraries: what is missing leaves them out. Not libatomic-queue-dev: it depends
     # on libboost-dev, that is Boost 1.74, which conflicts with 1.81.
     "adapters": ("libtbb-dev", "libxenium-dev", "libcds-dev"),
-    # Peers to compare with: what is missing leaves them out.
+    # Peers to compare with, and a load program: what is missing leaves them out.
     "peers": (
-        "python3-uvloop", "python3-trio", "guile-3.0", "nginx-light", "nghttp2-client",
+        "python3-uvloop", "python3-trio", "guile-3.0", "nginx-light", "nghttp2-client"),
+    # Those that another compiler makes, when they are measured; about 800 MB.
+    "compiled-peers": (
         "golang-go", "cargo", "rustc", "librust-async-std-dev", "librust-hyper-dev",
         "librust-serde-json-dev", "librust-signal-hook-dev", "librust-socket2-dev",
         "librust-tokio-dev"),
@@ -184,10 +186,14 @@ def ensure(groups: list[str], dry_run: bool = False, host: Host | None = None) -
 
 
 def ensure_if_possible(groups: list[str], dry_run: bool = False, host: Host | None = None) -> None:
-    """Like ensure, for packages that heddle can do without: a failure is told and changes nothing."""
-    if shutil.which("dpkg-query") is None or not find_missing(wanted(*groups)):
+    """Like ensure, for each group of packages that heddle can do without: a failure is told and
+    changes nothing."""
+    if shutil.which("dpkg-query") is None:
         return
-    try:
-        ensure(groups, dry_run, host)
-    except Problem as problem:
-        say(f"heddle: going on without what is optional: {problem}")
+    for group in groups:
+        if not find_missing(wanted(group)):
+            continue
+        try:
+            ensure([group], dry_run, host)
+        except Problem as problem:
+            say(f"heddle: going on without what is optional: {problem}")

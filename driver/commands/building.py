@@ -10,6 +10,8 @@ from driver.commands.parser import (FLAVOURS, Parser, add_build, add_filter, bui
 from driver.console import Problem
 from driver.lab import campaign
 
+TESTED_OPTIONAL = ["adapters", "peers", "report"]  # of packages.PACKAGES
+
 
 def command_setup(words: list[str]) -> int:
     parser = Parser("setup", "Install the Debian packages that are missing.")
@@ -18,8 +20,7 @@ def command_setup(words: list[str]) -> int:
                         help="also what this build needs")
     options = parser.parse(words)
     packages.ensure(groups([options.sanitizer], "test"), options.dry_run)
-    for optional in ("adapters", "peers", "report"):
-        packages.ensure_if_possible([optional], options.dry_run)
+    packages.ensure_if_possible([*TESTED_OPTIONAL, "compiled-peers"], options.dry_run)
     return 0
 
 
@@ -76,6 +77,7 @@ def command_test(words: list[str]) -> int:
     options = parser.parse(words)
     sanitizers = list(dict.fromkeys(options.sanitizer or ["none"]))
     packages.ensure(groups(sanitizers, "test"))
+    packages.ensure_if_possible(TESTED_OPTIONAL)
     builds = [build_directory(sanitizer, options.definitions) for sanitizer in sanitizers]
     for build in builds:
         build.configure()

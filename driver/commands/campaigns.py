@@ -102,6 +102,7 @@ def command_bench(words: list[str]) -> int:
     options = parser.parse(words)
     request = _request(options)
     packages.ensure(groups([]))
+    packages.ensure_if_possible(["adapters", "peers", "compiled-peers", "report"])
     build = build_directory("none", options.definitions)
     build.configure()
     return bench.run(request, build, options.jobs)
