@@ -98,6 +98,7 @@ class CommandLine(unittest.TestCase):
         done = run("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("Exit status: 0; 1 when the run was cut short", done.stdout)
+        self.assertTrue(done.stdout.endswith(".\n"))
 
     def test_the_result_goes_into_a_file_that_can_be_written(self):
         self.assert_refused((*LIMITED, "--output", "/nowhere/result.json"), "/nowhere/result.json",
