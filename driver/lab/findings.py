@@ -11,7 +11,7 @@ NOT_AVAILABLE = "N/A"  # nothing wrong, but the machine does not say, or does no
 
 @dataclass(frozen=True)
 class Finding:
-    """`value` is what was found, `advice` what to do or what follows from it; empty when nothing."""
+    """`value` is what was found, `advice` what to do or what follows; empty when nothing."""
 
     area: str
     name: str

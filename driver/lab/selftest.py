@@ -12,14 +12,13 @@ from pathlib import Path
 
 from driver import environment, packages, zoo
 from driver.commands.parser import Parser, build_directory, groups, number
-from driver.console import EXIT_INTERRUPTED, say
+from driver.console import EXIT_INTERRUPTED, EXIT_QUALITY_GATE, say
 from driver.lab import results
 from driver.lab.failures import Interrupt, Interrupted
 from driver.lab.selftests import injected, loads, same
 from driver.lab.selftests.bench_cells import Bench, choose
 
 SCHEMA = "heddle-selftest-1"
-EXIT_GATE = 4
 PARTS = ("same", "injected", "overload", "stall")
 
 
@@ -184,5 +183,5 @@ def command_selftest(words: list[str]) -> int:
         held = sum(trial.passed for trial in trials)
         print(f"{held} of {len(trials)} trials held, {time.monotonic() - started_s:.0f} s, "
               f"seed {seed}: {directory / 'selftest.json'}")
-    return 0 if told["passed"] else EXIT_GATE
+    return 0 if told["passed"] else EXIT_QUALITY_GATE
 

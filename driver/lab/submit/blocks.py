@@ -90,7 +90,7 @@ def write(directory: Path, plan: Plan, campaign: Campaign, submission: Submissio
         (folder / "plan.json").write_text(plans.as_json(plan_of(plan, job)), encoding="utf-8")
         (folder / "campaign.toml").write_text(campaign.text, encoding="utf-8")
         if campaign.counts and job.part == 1:
-            (folder / counts.NAME).touch()  # asks a run for the counts, which are the same each time
+            (folder / counts.NAME).touch()  # asks for the counts, once
     content = {"schema": SCHEMA, **asdict(submission)}
     for job, entry in zip(submission.jobs, content["jobs"]):
         entry["minutes"] = job.minutes
@@ -116,7 +116,7 @@ def read(directory: Path) -> Submission:
 
 
 def outcome(directory: Path, job: Job) -> dict | None:
-    """What a finished block left (`exit`, `host`, `seconds`); None for one that has not finished."""
+    """What a block left at its end (`exit`, `host`, `seconds`); None before that."""
     try:
         return json.loads((directory / FOLDER / job.name / DONE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
