@@ -49,15 +49,20 @@ def load_programs(build: Path, look: Callable[[str], str | None] = find) -> list
 
 
 def peers(build: Path) -> list[Finding]:
-    """Each peer of the configured build, with the reason where it cannot run."""
+    """Each peer of the configured build: what it serves, and the reason for what it does not."""
     try:
         known = json.loads((build / "zoo.json").read_text(encoding="utf-8"))["peers"]
     except (OSError, ValueError, KeyError):
         return [Finding("peers", "peers", NOT_FIT, "unknown", "not configured yet: ./heddle list")]
-    return [Finding("peers", peer["name"], FIT if peer["available"] else NOT_FIT,
-                    "available" if peer["available"] else "unavailable",
-                    "" if peer["available"] else peer.get("reason", ""))
-            for peer in known]
+    found = []
+    for name in dict.fromkeys(peer["name"] for peer in known):
+        entries = [peer for peer in known if peer["name"] == name]
+        usable = [word for peer in entries if peer["available"] for word in peer["protocols"]]
+        reasons = [peer.get("reason", "") for peer in entries if not peer["available"]]
+        found.append(Finding("peers", name, NOT_FIT if reasons else FIT,
+                             ", ".join(usable) or "unavailable",
+                             "; ".join(dict.fromkeys(reasons))))
+    return found
 
 
 def report_modules(python: str = "/usr/bin/python3") -> list[Finding]:

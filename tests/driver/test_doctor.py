@@ -112,11 +112,13 @@ class FakeKernel(unittest.TestCase):
     def test_peers_come_from_the_configured_build_with_their_reasons(self):
         self.assertIn("./heddle list", programs.peers(self.root)[0].advice)
         self.write("/zoo.json", json.dumps({"peers": [
-            {"name": "raw-epoll", "available": True},
-            {"name": "hello-go", "available": False, "reason": "needs golang-go"}]}))
+            {"name": "raw-epoll", "protocols": ["hello"], "available": True},
+            {"name": "raw-epoll", "protocols": ["echo"], "available": True},
+            {"name": "go", "protocols": ["hello"], "available": False,
+             "reason": "needs golang-go"}]}))
         found = programs.peers(self.root)
         self.assertEqual([finding.verdict for finding in found], [FIT, NOT_FIT])
-        self.assertEqual(found[1].advice, "needs golang-go")
+        self.assertEqual((found[0].value, found[1].advice), ("hello, echo", "needs golang-go"))
 
 
 class ThisMachine(unittest.TestCase):
