@@ -52,7 +52,8 @@ def claims(comparison: Comparison) -> str:
                 continue
             one = row.metrics[group.metric.name]
             if one.ratio is None:
-                lines.append(f"- [ ] `{row.name}`: no verdict. {summary_tables.remarks(group, row)}")
+                why = summary_tables.remarks(group, row)
+                lines.append(f"- [ ] `{row.name}`: no verdict. {why}")
                 continue
             lines.append(
                 f"- [ ] `{row.name}` is **{summary_tables.verdict_of(group, row)}** by "
@@ -78,7 +79,7 @@ Contents: `data/` (results as measured), `sources.tar.gz` (commit {commit}), `CL
    `./heddle report {' '.join(f'../{name}' for name in names)}`
 4. Measure again, with the same plan and order:
    `./heddle setup && ./heddle bench ../{names[0]}/campaign.toml --seed {seed} --out ../again`
-5. Set old and new beside each other: `./heddle compare ../{names[0]} ../again --fail-on 'regress>5%'`
+5. Set old beside new: `./heddle compare ../{names[0]} ../again --fail-on 'regress>5%'`
 
 Absolute figures will differ on another machine. The verdicts of `CLAIMS.md` are what should hold.
 """

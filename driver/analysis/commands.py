@@ -9,9 +9,9 @@ from pathlib import Path
 from driver.analysis import artifact, compare, render
 from driver.analysis.comparison import compare as comparison_of
 from driver.analysis.records import load_all
+from driver.analysis.report import FORMATS
 from driver.console import EXIT_FAILED, UsageProblem
 
-FORMATS = ("html", "pdf", "svg", "latex", "csv", "markdown")
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -35,7 +35,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def command_report(words: list[str]) -> int:
-    """The terminal's table, then the report in a process of its own: all formats, or those named."""
+    """The terminal's table, then the report as a process: all formats, or those named."""
     parser = _Parser("report", "Tables and figures of results; several directories are hosts or "
                      "blocks of one campaign. All formats when none is named.")
     parser.add_argument("directories", nargs="+", type=Path, metavar="DIR")
@@ -77,10 +77,10 @@ def command_compare(words: list[str]) -> int:
 
 def command_artifact(words: list[str]) -> int:
     """Packs an archive for an artifact evaluation."""
-    parser = _Parser("artifact", "An archive for an artifact evaluation: data, sources, claims, how "
-                     "to repeat, checksums.")
+    parser = _Parser("artifact", "An archive for an artifact evaluation: data, sources, claims, "
+                     "how to repeat, checksums.")
     parser.add_argument("directories", nargs="+", type=Path, metavar="DIR")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="the archive (DIR-artifact.tar.gz)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="archive (DIR-artifact.tar.gz)")
     options = parser.parse(words)
     path = artifact.pack(options.directories, options.out, ROOT)
     print(f"artifact: {path}")

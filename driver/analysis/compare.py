@@ -26,8 +26,9 @@ def parse_fail_on(expression: str) -> float:
 
 @dataclass(frozen=True)
 class Change:
-    """One row of one group: B's ratio to its reference by A's. `loss` is how much worse, as a share,
-    and negative where B is better; `regressed` when the whole interval lies beyond the limit."""
+    """One row of one group: B's ratio to its reference by A's. `loss` is how much worse, as a
+    share, and negative where B is better; `regressed` when the whole interval lies beyond the
+    limit."""
 
     group: str
     row: str

@@ -27,8 +27,8 @@ def _micro_tables(comparison: Comparison) -> list[Table]:
         parts = [(f"{group.name} (ratios to {group.reference})",
                   summary_tables.group_table(comparison, group))
                  for group in groups if group.metric.unit == unit]
-        found.append(summary_tables.joined(f"microbenchmarks-{number}", f"Microbenchmarks in {unit}",
-                                           parts, f"{VERDICT_NOTE}."))
+        found.append(summary_tables.joined(
+            f"microbenchmarks-{number}", f"Microbenchmarks in {unit}", parts, f"{VERDICT_NOTE}."))
     return found
 
 

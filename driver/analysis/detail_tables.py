@@ -4,11 +4,11 @@ from __future__ import annotations
 import statistics
 
 from driver.analysis import histograms, published
-from driver.analysis.comparison import Comparison, Group, Row
+from driver.analysis.comparison import Comparison, Row
 from driver.analysis.metrics import CPU
 from driver.analysis.records import pin_of
-from driver.analysis.summary_tables import (KIND, NAME, absolute_caption, failure_text,
-                                            is_microbenchmark, joined, kind_of)
+from driver.analysis.summary_tables import (KIND, NAME, absolute_caption, failure_text, joined,
+                                            kind_of)
 from driver.analysis.tables import Column, Table, Value
 
 SHARES = (0.5, 0.9, 0.99, 0.999, 0.9999)
@@ -55,7 +55,8 @@ def quantiles(comparison: Comparison, latencies: Latencies) -> Table | None:
             known = latencies.of(row)
             if known:
                 found = histograms.quantile_estimates(known, SHARES, comparison.results.seed)
-                rows.append([kind_of(row), row.name, histograms.mean(latencies.sum_of(row)), *found])
+                middle = histograms.mean(latencies.sum_of(row))
+                rows.append([kind_of(row), row.name, middle, *found])
         tables.append((group.name, Table("", "", QUANTILE_COLUMNS, rows)))
     for source in published.sources_for(comparison):
         if source.think:
@@ -64,8 +65,8 @@ def quantiles(comparison: Comparison, latencies: Latencies) -> Table | None:
     if not any(table.rows for _, table in tables):
         return None
     return joined("quantiles", "Latency quantiles in ns", tables,
-                  "From histograms summed over rounds, never averaged, with 95 % bootstrap intervals "
-                  "over rounds; left out where fewer than ten samples lie beyond.")
+                  "From histograms summed over rounds, never averaged, with 95 % bootstrap "
+                  "intervals over rounds; left out where fewer than ten samples lie beyond.")
 
 
 def counts_of(comparison: Comparison) -> dict[str, dict]:
@@ -209,7 +210,3 @@ def _fact(value: object) -> str:
     if isinstance(value, dict):
         return "; ".join(f"{key}: {_fact(one)}" for key, one in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def group_of_table(comparison: Comparison, micro: bool) -> list[Group]:
-    return [group for group in comparison.groups if is_microbenchmark(group) == micro]

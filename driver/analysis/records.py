@@ -77,8 +77,8 @@ class Results:
     @property
     def seed(self) -> int:
         """Of the plan, so that the same data always give the same intervals."""
-        return next((d.plan["seed"] for d in self.directories if isinstance(d.plan.get("seed"), int)),
-                    0)
+        seeds = [directory.plan.get("seed") for directory in self.directories]
+        return next((seed for seed in seeds if isinstance(seed, int)), 0)
 
     @property
     def hosts(self) -> list[str]:

@@ -23,6 +23,9 @@ def render(comparison: Comparison) -> str:
     if failed:
         notes.append(f"{failed} of {len(results.records)} attempts failed; rounds.jsonl has the "
                      "reasons")
+    unavailable = {entry["row"]: entry["reason"] for directory in results.directories
+                   for entry in directory.plan.get("unavailable", [])}
+    notes += [f"unavailable: {row}: {reason}" for row, reason in unavailable.items()]
     return "\n".join([*blocks, *notes, "limitations:",
                       *(f"  - {line}" for line in limits.limitations(comparison))])
 

@@ -17,7 +17,7 @@ from driver.analysis import content, limits, tables
 from driver.analysis.comparison import Comparison, compare
 from driver.analysis.detail_tables import Latencies
 from driver.analysis.records import load_all
-from driver.console import EXIT_FAILED, Problem, say
+from driver.console import Problem, say
 
 FORMATS = ("html", "pdf", "svg", "latex", "csv", "markdown")
 PACKAGES = {"matplotlib": "python3-matplotlib", "jinja2": "python3-jinja2"}
@@ -193,7 +193,7 @@ def main(words: list[str]) -> int:
         written = make(options.directories, out, formats)
     except Problem as problem:
         say(f"heddle: {problem}")
-        return problem.exit_code or EXIT_FAILED
+        return problem.exit_code
     page = out / "report.html"
     if page in written:
         print(f"report: {page}")

@@ -101,7 +101,7 @@ def latex_text(value: str) -> str:
 
 
 def latex(table: Table) -> str:
-    """A floating table; its preamble needs booktabs and graphicx, which shrinks what is too wide."""
+    """A floating table; its preamble needs booktabs and graphicx, to shrink what is too wide."""
     columns = "".join("p{5cm}" if column.wraps else "l" if column.is_text else "r"
                       for column in table.columns)
 

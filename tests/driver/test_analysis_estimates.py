@@ -110,7 +110,8 @@ class Verdicts(unittest.TestCase):
         found = Estimate(1.2, 1.1, 1.3, 8)
         self.assertEqual(verdicts.verdict(found, 0.01, self.BAND, 1), "faster")
         self.assertEqual(verdicts.verdict(found, 0.01, self.BAND, -1), "slower")
-        for ratio, p, band in ((found, 0.06, self.BAND), (found, 0.01, None), (None, 0.0, self.BAND),
+        for ratio, p, band in ((found, 0.06, self.BAND), (found, 0.01, None),
+                               (None, 0.0, self.BAND),
                                (Estimate(1.2, 0.99, 1.3, 8), 0.01, self.BAND),
                                (Estimate(1.2, 1.1, 1.3, 5), 0.01, self.BAND),
                                (Estimate(1.01, 0.9, 1.1, 8), 0.01, self.BAND)):

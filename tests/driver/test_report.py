@@ -86,7 +86,8 @@ class Pictures(unittest.TestCase):
         first = report.svg_of(drawing.figure)
         self.assertEqual(first, report.svg_of(drawing.figure))
         self.assertNotRegex(first, r"<text|<dc:date>|@font-face")
-        self.assertAlmostEqual(float(re.search(r'width="([\d.]+)pt"', first).group(1)), 3.33 * 72, 1)
+        width_pt = float(re.search(r'width="([\d.]+)pt"', first).group(1))
+        self.assertAlmostEqual(width_pt, 3.33 * 72, 1)
         path = self.place / "figure.pdf"
         drawing.figure.savefig(path, metadata={"CreationDate": None})
         content = path.read_bytes()
@@ -123,8 +124,8 @@ class Pictures(unittest.TestCase):
         page = self.place / "out" / "report.html"
         for width in (1280, 390):
             probe = self.place / f"probe-{width}.html"
-            script = ("<script>addEventListener('load', () => {document.documentElement.dataset.wide"
-                      "= document.documentElement.scrollWidth - innerWidth})</script></body>")
+            script = ("<script>addEventListener('load', () => {const page = document.documentElement;"
+                      "page.dataset.wide = page.scrollWidth - innerWidth})</script></body>")
             probe.write_text(page.read_text("utf-8").replace("</body>", script), encoding="utf-8")
             done = subprocess.run(
                 [browser, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",

@@ -75,8 +75,8 @@ def _estimate(axes: Axes, y: float, found: Estimate, look: dict) -> None:
               zorder=4, markeredgecolor="white", markeredgewidth=0.4)
 
 
-def draw(axes: Axes, rows: Sequence[Row], metric: str, centre: Callable[[Compared], Estimate | None],
-         of: Callable) -> list[float]:
+def draw(axes: Axes, rows: Sequence[Row], metric: str,
+         centre: Callable[[Compared], Estimate | None], of: Callable) -> list[float]:
     """Every row that has the metric; returns all values drawn, for the axis."""
     drawn: list[float] = []
     for y, section, row in lay_out(axes, rows):
@@ -114,7 +114,8 @@ def ratios(group: Group, metric: str, name: str, note: str) -> Drawing | None:
     band(axes, between)
     style.ratio_axis(axes, values + ([between.low, between.high] if between else []))
     better = "more" if kind.better > 0 else "less"
-    style.wide_label(drawn, f"{kind.title}: ratio to {group.reference}\n(log scale; {better} is better)")
+    style.wide_label(drawn, f"{kind.title}: ratio to {group.reference}\n"
+                     f"(log scale; {better} is better)")
     grey = "grey: band of A/A'" if between else "no A/A' band: too few rounds"
     return Drawing(name, f"{kind.title[0].upper()}{kind.title[1:]}, ratio: {group.name}",
                    f"{RAW_NOTE}; {grey}. {note}", drawn)
@@ -131,7 +132,8 @@ def values(group: Group, metric: str, name: str, label: str, note: str) -> Drawi
     found = draw(axes, rows, metric, lambda one: one.centre, lambda point: point.value)
     style.value_axis(axes, found)
     style.wide_label(drawn, label)
-    return Drawing(name, f"{label[0].upper()}{label[1:]}: {group.name}", f"{RAW_NOTE}. {note}", drawn)
+    title = f"{label[0].upper()}{label[1:]}: {group.name}"
+    return Drawing(name, title, f"{RAW_NOTE}. {note}", drawn)
 
 
 def in_order(rows: Sequence[Row]) -> list[Row]:

@@ -70,8 +70,8 @@ def _heat_map(group: Group, metric: str, poller: str, rows: dict[tuple[str, str]
     _scale(drawn, axes, norm, kind, group.reference)
     where = (f"grey: within {between.low:.3f} to {between.high:.3f}, the band of A/A'" if between
              else "no A/A' band: too few rounds")
-    return Drawing(f"matrix-{stem}-{poller}", f"{kind.title[0].upper()}{kind.title[1:]} on {poller}: "
-                   f"{group.name}",
+    title = f"{kind.title[0].upper()}{kind.title[1:]} on {poller}: {group.name}"
+    return Drawing(f"matrix-{stem}-{poller}", title,
                    f"Estimated ratio to {group.reference}; {where}; a dash: not measured. Blue is "
                    f"better, orange worse. {note}", drawn)
 

@@ -100,9 +100,10 @@ def step_axis(axes: Axes, values: Sequence[float]) -> None:
     axes.set_xscale("log")
     axes.set_xlim(min(values) / 1.25, max(values) * 1.25)
     _fixed(axes, values)
+    least = 0.09 * math.log(max(values) / min(values) * 1.6)
     kept: list[float] = []
     for value in values:
-        if not kept or math.log(value / kept[-1]) > 0.09 * math.log(max(values) / min(values) * 1.6):
+        if not kept or math.log(value / kept[-1]) > least:
             kept.append(value)
     axes.set_xticklabels([thousands(value) if value in kept else "" for value in values])
 
