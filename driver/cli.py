@@ -20,19 +20,16 @@ USAGE = """usage: ./heddle COMMAND [OPTION]... [WORD]...
   plan …           what bench would measure, in which order, for how long
   count …          system calls, context switches and scheduler counters per request, untimed
   status DIR       how far a run is          resume DIR   go on where it stopped
-{more}
+  report DIR...    figures and tables: --html --pdf --svg --latex --csv --markdown
+  compare A B      two runs; --fail-on 'regress>3%' for automation
+  artifact DIR     archive for an artifact evaluation
+  doctor           what of this machine is fit to measure on, and what to do
+  selftest         the lab finds what is there and nothing else
+  submit CAMPAIGN  on many machines: --engine local|ssh|slurm
+
 FILTER: words that must all occur in a name. `./heddle COMMAND --help` lists its options.
 exit: 0 ok, 1 failure or regression, 2 usage, 3 some cells failed, 4 quality gate,
       130 interrupted"""
-_MORE = {
-    "report": "  report DIR...    figures and tables: --html --pdf --svg --latex --csv --markdown",
-    "compare": "  compare A B      two runs; --fail-on 'regress>3%' for automation",
-    "artifact": "  artifact DIR     archive for an artifact evaluation",
-    "doctor": "  doctor           what of this machine is fit to measure on, and what to do",
-    "selftest": "  selftest         the lab finds what is there and nothing else",
-    "submit": "  submit CAMPAIGN  on many machines: --engine local|ssh|slurm",
-}
-
 COMMANDS = {
     "setup": building.command_setup, "build": building.command_build,
     "list": building.command_list, "test": building.command_test,
@@ -41,19 +38,13 @@ COMMANDS = {
     "resume": campaigns.command_resume, **others.commands()}
 
 
-def usage() -> str:
-    """The page of `--help`, with the commands that are here."""
-    return USAGE.format(more="".join(f"{line}\n" for name, line in _MORE.items()
-                                     if name in COMMANDS))
-
-
 def main(words: list[str]) -> int:
     """Run one command; every expected failure is one line on stderr."""
     try:
         if not words:
             raise UsageProblem(f"say what to do: {', '.join(COMMANDS)} (or --help)")
         if words[0] in ("-h", "--help", "help"):
-            print(usage())
+            print(USAGE)
             return 0
         if words[0] not in COMMANDS:
             allowed = ", ".join(COMMANDS)

@@ -1,34 +1,12 @@
-"""The end of a comparison: a table for the terminal, and one self-contained HTML page."""
+"""What the pages and tables of `bench queues` are made of."""
 from __future__ import annotations
 
 import math
 from html import escape
 
-from driver.analysis.estimates import FEWEST_ROUNDS_FOR_95, Estimate
-from driver.environment import SHARED_CORES
-from driver.estimates import Summary
+from driver.analysis.estimates import FEWEST_ROUNDS_FOR_95
 
-COLUMNS = ("row", "CPU/request ratio", "requests/s ratio", "CPU us/request", "requests/s", "rounds",
-           "errors")
 BLUE, GREY = "#0072B2", "#999999"  # Okabe-Ito
-
-
-def _ratio(value: Estimate | None) -> str:
-    return f"{value.median:.3f} [{value.low:.3f}, {value.high:.3f}]" if value else "-"
-
-
-def cells(summary: Summary) -> list[str]:
-    """One row of the table as text, in the order of COLUMNS."""
-    name = f"{summary.row} ({summary.kind})" if summary.kind else summary.row
-    return [name, _ratio(summary.cpu_ratio), _ratio(summary.throughput_ratio),
-            "-" if summary.cpu_us_per_request is None else f"{summary.cpu_us_per_request:.2f}",
-            "-" if summary.throughput_rps is None else f"{summary.throughput_rps:.0f}",
-            str(summary.cpu_ratio.rounds if summary.cpu_ratio else 0), summary.errors_text()]
-
-
-def text_table(summaries: list[Summary]) -> str:
-    """The table of a comparison of servers."""
-    return aligned(COLUMNS, [cells(summary) for summary in summaries])
 
 
 def aligned(columns: tuple[str, ...], rows: list[list[str]]) -> str:
@@ -48,14 +26,6 @@ def interval_note(rounds: int) -> str:
     if rounds < FEWEST_ROUNDS_FOR_95:
         return f"brackets: range over {rounds} round(s), which covers less than 95 %"
     return f"brackets: 95 % bootstrap interval of the median over {rounds} rounds"
-
-
-def noise_line(again: Summary | None) -> str:
-    """The A/A' line: what the reference shows against itself."""
-    if not again or not again.cpu_ratio or not again.throughput_ratio:
-        return "A/A': not measured, so differences cannot be told from noise"
-    return (f"A/A' (the reference against itself): CPU/request {_ratio(again.cpu_ratio)}, "
-            f"requests/s {_ratio(again.throughput_ratio)}; a difference inside this band is noise")
 
 
 class LogAxis:
@@ -83,45 +53,6 @@ class LogAxis:
         return [step for step in steps if self.low <= step <= self.high]
 
 
-def dot_plot(summaries: list[Summary], band: Estimate | None) -> str:
-    """SVG: CPU per request as ratio on a log axis; raw rounds faint, median and interval on top."""
-    rows = [summary for summary in summaries if summary.cpu_ratio]
-    if not rows:
-        return "<p>No row has a ratio to the reference.</p>"
-    step, top, width = 18, 24, 760
-    left = 20 + 6.6 * max(len(summary.row) for summary in rows)
-    width = int(max(width, left + 420))
-    height = top + step * len(rows) + 40
-    values = [x for s in rows for x in (*s.cpu_ratios, s.cpu_ratio.low, s.cpu_ratio.high)]
-    axis = LogAxis([1.0, *values], left, width - 20)
-    bottom = top + step * len(rows)
-    parts = [f'<svg role="img" viewBox="0 0 {width} {height}" width="{width}" font-size="12">'
-             "<title>Server CPU per request, ratio to the reference</title>"]
-    if band:
-        x, end = axis.at(band.low), axis.at(band.high)
-        parts.append(f'<rect x="{x:.1f}" y="{top}" width="{max(end - x, 1):.1f}" '
-                     f'height="{bottom - top}" fill="{GREY}" fill-opacity="0.25"/>')
-    for tick in axis.ticks():
-        x, colour = axis.at(tick), "#333" if tick == 1 else "#ddd"
-        parts.append(f'<path d="M{x:.1f} {top}V{bottom}" stroke="{colour}"/>'
-                     f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{tick:g}</text>')
-    for index, summary in enumerate(rows):
-        y = top + step * (index + 0.5)
-        value = summary.cpu_ratio
-        parts.append(f'<text x="{left - 8:.0f}" y="{y + 4:.1f}" text-anchor="end">'
-                     f"{escape(summary.row)}</text>")
-        parts += [f'<circle cx="{axis.at(ratio):.1f}" cy="{y:.1f}" r="2" fill="{GREY}" '
-                  f'fill-opacity="0.7"/>' for ratio in summary.cpu_ratios]
-        parts.append(f'<path d="M{axis.at(value.low):.1f} {y:.1f}H{axis.at(value.high):.1f}" '
-                     f'stroke="{BLUE}" stroke-width="2"/>'
-                     f'<circle cx="{axis.at(value.median):.1f}" cy="{y:.1f}" r="4" fill="{BLUE}">'
-                     f"<title>{escape(summary.row)}: {_ratio(value)}</title></circle>")
-    parts.append(f'<text x="{(left + width - 20) / 2:.0f}" y="{bottom + 34}" text-anchor="middle">'
-                 "server CPU per request, ratio to the reference (log scale; less is better)"
-                 "</text></svg>")
-    return "\n".join(parts)
-
-
 _STYLE = """
 body{font:15px/1.45 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem;color:#222}
 table{border-collapse:collapse;margin:1rem 0}
@@ -141,14 +72,6 @@ def html_table(header: tuple[str, ...], rows: list[list[str]]) -> str:
             f"<tbody>\n{body}\n</tbody></table></div>")
 
 
-def limitations(cores: int, few: int) -> list[str]:
-    """What this comparison cannot show; printed last and boxed in the page."""
-    lines = ["server and load generator run on the same host over loopback"]
-    if cores <= few:
-        lines.insert(0, SHARED_CORES)
-    return lines
-
-
 def document(title: str, body: str, limits: list[str], facts: dict) -> str:
     """A whole page around `body`; no script, no external resource."""
     environment = [[key, "unknown" if value is None else str(value)]
@@ -164,13 +87,3 @@ def document(title: str, body: str, limits: list[str], facts: dict) -> str:
 {html_table(("what", "value"), environment)}
 </body></html>
 """
-
-
-def page(title: str, summaries: list[Summary], again: Summary | None, facts: dict, notes: list[str],
-         limits: list[str]) -> str:
-    """The page of a comparison of servers. `notes` follow the figure as its caption."""
-    caption = " ".join(f"{escape(note)}." for note in [*notes, noise_line(again)])
-    return document(title, f"""\
-<div class="wide">{dot_plot(summaries, again.cpu_ratio if again else None)}</div>
-<p>{caption} Grey band: interval of A/A'. Faint dots: single rounds.</p>
-{html_table(COLUMNS, [cells(summary) for summary in summaries])}""", limits, facts)

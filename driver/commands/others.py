@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from collections.abc import Callable
 
 # command → module and function
@@ -16,13 +15,6 @@ _PARTS = {
 }
 
 
-def _exists(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False
-
-
 def _command(module: str, function: str) -> Callable[[list[str]], int]:
     def run(words: list[str]) -> int:
         return getattr(importlib.import_module(module), function)(words)
@@ -30,5 +22,4 @@ def _command(module: str, function: str) -> Callable[[list[str]], int]:
 
 
 def commands() -> dict[str, Callable[[list[str]], int]]:
-    """Those that this tree has."""
-    return {name: _command(*part) for name, part in _PARTS.items() if _exists(part[0])}
+    return {name: _command(*part) for name, part in _PARTS.items()}

@@ -6,14 +6,15 @@ import random
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from driver import zoo
+from driver import analysis, zoo
 from driver.console import (EXIT_CELLS_FAILED, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_QUALITY_GATE,
                             Problem, UsageProblem, say)
-from driver.lab import counts, drivers, leftovers, plan, planning, results, table, values
+from driver.lab import counts, drivers, leftovers, plan, planning, results, values
 from driver.lab.campaign import Campaign
 from driver.lab.failures import Interrupt
 from driver.lab.journal import Journal
 from driver.lab.plan import Plan
+from driver.lab.page import page_of
 from driver.lab.runner import Result, Runner
 from driver.meson import BuildDirectory
 
@@ -136,10 +137,10 @@ def measure(directory: Path, made: Plan, build: BuildDirectory, facts: dict, wit
                 _, result.interrupted = counts.run(lab)
     finally:
         journal.close()
-    return finish(directory, made, result, facts)
+    return finish(directory, made, result)
 
 
-def finish(directory: Path, made: Plan, result: Result, facts: dict) -> int:
+def finish(directory: Path, made: Plan, result: Result) -> int:
     """The table, the page, where things are. Returns the exit code."""
     if result.interrupted:
         say(f"heddle: interrupted after {len(result.records)} measurements; "
@@ -148,8 +149,8 @@ def finish(directory: Path, made: Plan, result: Result, facts: dict) -> int:
         say(f"heddle: {result.stopped}")
     lines = []
     try:
-        lines.append(table.text(directory, made, result.records, facts))
-        page = table.page(directory, made, result.records, facts)
+        lines.append(analysis.terminal(directory))
+        page = page_of(directory)
     except (Problem, OSError) as problem:
         say(f"heddle: {problem}")
         page = None
