@@ -1,7 +1,6 @@
 """Where and with what a comparison was measured, as one JSON object with units in the names."""
 from __future__ import annotations
 
-import ctypes
 import errno
 import hashlib
 import json
@@ -9,10 +8,10 @@ import os
 import platform
 import shlex
 import subprocess
-import sys
 import time
 from pathlib import Path
 
+from driver.lab import kernel
 from driver.meson import BuildDirectory
 
 FEW_CORES = 4  # at most this many: server and load generator share cores
@@ -47,32 +46,16 @@ def _memory_mib() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
 
 
-PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241, "riscv64": 241}  # system call numbers
-
-
 def hardware_counters() -> str:
     """`available`, or `N/A` with the reason: whether the kernel opens a counter of cycles, in user
     space and of this process."""
-    number = PERF_EVENT_OPEN.get(platform.machine())
-    if number is None:
-        return f"N/A: not known how to ask on {platform.machine()}"
-    size = 128
-    attributes = bytearray(size)  # type 0 is hardware, configuration 0 is cycles
-    attributes[4:8] = size.to_bytes(4, sys.byteorder)
-    flags = 1 << 0 | 1 << 5 | 1 << 6  # disabled, exclude_kernel, exclude_hv
-    attributes[40:48] = flags.to_bytes(8, sys.byteorder)
-    library = ctypes.CDLL(None, use_errno=True)
-    library.syscall.restype = ctypes.c_long
-    descriptor = library.syscall(ctypes.c_long(number), (ctypes.c_char * size)(*attributes),
-                                 ctypes.c_long(0), ctypes.c_long(-1), ctypes.c_long(-1),
-                                 ctypes.c_long(0))
-    if descriptor >= 0:
-        os.close(descriptor)
+    code = kernel.cycle_counter_error()
+    if code == 0:
         return "available"
-    code = ctypes.get_errno()
     reasons = {errno.ENOENT: "no PMU", errno.EOPNOTSUPP: "no PMU", errno.ENODEV: "no PMU",
                errno.EACCES: "kernel.perf_event_paranoid forbids it",
-               errno.EPERM: "forbidden to this process"}
+               errno.EPERM: "forbidden to this process",
+               errno.ENOSYS: "not known how to ask"}
     return f"N/A: {reasons.get(code, os.strerror(code))}"
 
 

@@ -22,8 +22,6 @@ PROGRAMS = {
     "sbatch": ("slurm-client", "submit --engine slurm"),
 }
 REPORT_MODULES = {
-    "pandas": "python3-pandas",
-    "scipy": "python3-scipy",
     "matplotlib": "python3-matplotlib",
     "jinja2": "python3-jinja2",
 }

@@ -4,7 +4,6 @@
 usage: queue_guide_test.py SOURCE_ROOT ZOO_JSON
 """
 import json
-import re
 import sys
 import unittest
 from pathlib import Path
