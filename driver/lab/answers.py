@@ -95,14 +95,15 @@ def _json_fault(answer: bytes) -> str:
 
 def check_for(workload: str, path: str = "/", payload_bytes: int = 0, version: str = "1.1"
               ) -> Check:
-    """The check of a workload; all but echo, json and http-close answer as hello does. `version`:
+    """The check of a workload; all but echo, json and http-close answer as hello does, and `http` is
+    for peers whose hello has a header of its own. `version`:
     1.0 where the load opens a connection for each request, since json's answer then differs."""
     if workload == "echo":
         payload = os.urandom(max(payload_bytes, 1))
         return Check(payload, lambda answer: len(answer) >= len(payload), _exactly(payload))
     if workload == "json":
         return Check(_get(path, version), _is_whole, _json_fault)
-    if workload == "http-close":
+    if workload in ("http", "http-close"):
         return Check(_get(path, version), _is_whole, _http_fault)
     return Check(_get(path, version), lambda answer: len(answer) >= len(HELLO), _exactly(HELLO))
 

@@ -29,6 +29,7 @@ class Row:
     scheduler: str | None = None
     queue: str | None = None
     reason: str = ""
+    answers: str = ""  # as of a cell
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,9 @@ def _peer_rows(known: dict, measure: Measure) -> list[Row]:
             rows[entry["name"]] = Row(
                 entry["name"], "peer", tuple(entry.get("run", DEFAULT_RUN)),
                 entry.get("binary", ""), entry.get("kind", ""),
-                reason="" if entry["available"] else entry.get("reason", "unavailable"))
+                reason="" if entry["available"] else entry.get("reason", "unavailable"),
+                answers="http" if (measure.workload, entry.get("answers")) == ("hello", "http")
+                else "")
         if not found and words and not any(c in words for c in "*?[ "):
             rows[words] = Row(words, "peer", reason=f"no peer '{words}' of this tree serves "
                                                     f"{measure.workload}")
@@ -228,7 +231,7 @@ def make_cells(measure: Measure, block: int, rows: list[Row], driver: str, refer
             is_ours = row.kind == "combination"
             for tuning in measure.tuning if is_ours else ({},):
                 name, run = _tuned(row, tuning, measure.options if is_ours else ())
-                answers = measure.servers if is_ours else ""
+                answers = measure.servers if is_ours else row.answers
                 is_reference = row.name == reference and tuning in ({}, measure.tuning[0])
                 marks = ("A", "A'") if is_reference else ("",)
                 for mark in marks:

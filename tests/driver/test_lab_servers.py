@@ -86,6 +86,12 @@ class Servers(Scratch):
         with self.assertRaisesRegex(CellFailure, "No such file"):
             Server([str(self.place / "absent")], HELLO)
 
+    def test_a_header_of_its_own_is_right_for_a_peer_that_says_so(self):
+        own = b"HTTP/1.1 200 OK\r\nServer: own\r\nContent-Length: 12\r\n\r\nHello world!"
+        self.assertEqual(answers.check_for("http").fault(own), "")
+        self.assertIn("wrong status", answers.check_for("http").fault(own.replace(b"200", b"503")))
+        self.assertIn("wrong bytes", answers.check_for("hello").fault(own))
+
     def test_echoes_and_json_are_checked_to_the_byte(self):
         echo = answers.check_for("echo", payload_bytes=300)
         self.ready(self.start(self.server("echo", prologue=ECHOES.format(more="")), echo))
