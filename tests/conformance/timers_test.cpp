@@ -10,22 +10,22 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-TEST(timers, sleepers_all_wake_and_never_early) {
+TEST(timers, sleepers_wake_in_the_order_of_their_deadlines_and_never_early) {
   auto runtime = make_runtime(1);
-  std::vector<int> woken;
+  std::vector<int> order;
   runtime->run([&] {
     const auto start = steady::now();
     for (const int delay : {9, 3, 6, 1, 12}) {
-      spawn([&woken, start, delay] {
+      spawn([&order, start, delay] {
         EXPECT_TRUE(succeeded(sleep_until(start + delay * 1ms)));
         EXPECT_GE(steady::now() - start, delay * 1ms);
-        woken.push_back(delay);
+        order.push_back(delay);
       });
     }
   });
-  // Those that a late look finds due together run in the order of the queue.
-  std::sort(woken.begin(), woken.end());
-  EXPECT_EQ(woken, (std::vector<int>{1, 3, 6, 9, 12}));
+  // Of those that a late look finds due together, this queue may run any of its 16 oldest first.
+  if (combinations()[0].queue == "xenium-kfifo") std::sort(order.begin(), order.end());
+  EXPECT_EQ(order, (std::vector<int>{1, 3, 6, 9, 12}));
   expect_quiet(*runtime);
 }
 
