@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace heddle::bench {
 namespace {
@@ -63,18 +64,20 @@ thinker::thinker(const cycle_clock& clock, double asked_ns) {
 }
 
 double thinker::measure_ns(const cycle_clock& clock) const {
-  constexpr int calls = 32;
-  std::array<double, 15> batches;  // the median leaves out batches that were interrupted
-  for (double& batch_ns : batches) {
+  // An interrupted batch only takes longer, and any share of them may be: the shortest tells. A
+  // batch is short, for an interrupt to miss it, yet long beside the counter's own resolution.
+  const double wait_ns = std::max(1.0, clock.ns(cycles_));
+  const int calls = static_cast<int>(std::clamp(5'000 / wait_ns, 1.0, 32.0));
+  std::uint64_t least_cycles = std::numeric_limits<std::uint64_t>::max();
+  for (int batch = 0; batch < 101; ++batch) {
     const std::uint64_t before = ordered_cycle_count();
     for (int call = 0; call < calls; ++call) {
       (*this)();
       asm volatile("" ::: "memory");
     }
-    const std::uint64_t took = ordered_cycle_count() - before;
-    batch_ns = clock.ns(took - std::min(took, clock.timer_cost_cycles())) / calls;
+    least_cycles = std::min(least_cycles, ordered_cycle_count() - before);
   }
-  return median_of(batches);
+  return clock.ns(least_cycles - std::min(least_cycles, clock.timer_cost_cycles())) / calls;
 }
 
 }  // namespace heddle::bench

@@ -1,3 +1,6 @@
+#include <sys/time.h>
+
+#include <csignal>
 #include <set>
 #include <thread>
 
@@ -125,6 +128,41 @@ TEST(cycles, a_think_time_takes_about_as_long_as_asked) {
   for (const double asked_ns : {100.0, 500.0, 2000.0}) {
     EXPECT_NEAR(thinker(clock, asked_ns).measured_ns(), asked_ns, asked_ns * 0.5) << asked_ns;
   }
+}
+
+/// While one lives, its thread is interrupted for 100 us, 30 us after the last time.
+class interruptions {
+ public:
+  interruptions() {
+    std::signal(SIGALRM, [](int) {
+      const std::uint64_t start_ns = now_ns();
+      while (now_ns() - start_ns < 100'000) continue;
+      again_in_us(30);
+    });
+    again_in_us(30);
+  }
+  ~interruptions() {
+    std::signal(SIGALRM, SIG_IGN);
+    again_in_us(0);
+    std::signal(SIGALRM, SIG_DFL);
+  }
+  interruptions(const interruptions&) = delete;
+  interruptions& operator=(const interruptions&) = delete;
+
+ private:
+  static void again_in_us(suseconds_t us) {
+    const itimerval timer{{0, 0}, {0, us}};
+    setitimer(ITIMER_REAL, &timer, nullptr);
+  }
+};
+
+TEST(cycles, a_think_time_is_the_same_on_a_processor_that_others_use_too) {
+  const cycle_clock clock;
+  const auto interrupted = [&] {
+    const interruptions others;
+    return thinker(clock, 2000);
+  }();
+  EXPECT_NEAR(interrupted.measured_ns(), 2000, 200);
 }
 
 TEST(process, allocated_bytes_follow_an_allocation) {
