@@ -112,6 +112,8 @@ void worker::begin_requests() {
       unsigned count = 0;
       while (count < run_.pipeline && take_request()) ++count;
       const std::uint64_t now = now_ns();
+      tally_.cut_off_ns += (now - start_ns_) * run_.pipeline;  // this thread may have begun late
+      if (count < run_.pipeline) retire(now, run_.pipeline - count);
       if (count != 0) begin(one, now, now, count);
       continue;
     }
