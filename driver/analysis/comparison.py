@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
@@ -277,10 +277,13 @@ def _label(groups: list[Group]) -> None:
             if (one and one.centre and ceiling and row.name not in NULL_RESPONDERS
                     and one.centre.median > GENERATOR_BOUND * ceiling):
                 row.labels.append("generator-bound")
-            checks = {name for record in row.good
-                      for name, state in (record.get("checks") or {}).items() if state != "pass"}
+            checks = Counter(name for record in row.good
+                             for name, state in (record.get("checks") or {}).items()
+                             if state != "pass")
             if checks:
-                row.labels.append("check: " + ", ".join(sorted(checks)))
+                row.labels.append("check: " + ", ".join(
+                    f"{name} in {count} of {len(row.good)}"
+                    for name, count in sorted(checks.items())))
 
 
 def compare(results: Results) -> Comparison:

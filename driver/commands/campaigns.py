@@ -145,8 +145,8 @@ def command_plan(words: list[str]) -> int:
                     print(f"  {cell.row}{mark}")
         first = ", ".join(cell.row for cell in plan.order_of(made.seed, block, 1)[:4])
         print(f"order of {block.name}: {plan.ORDER}; round 1 begins {first}")
-    for entry in {entry["row"]: entry for entry in made.unavailable}.values():
-        print(f"unavailable: {entry['row']}: {entry['reason']}")
+    for row, reason in made.reasons.items():
+        print(f"unavailable: {row}: {reason}")
     print(f"\nexpected: {values.span(made.expected_s())}, "
           f"{max(1, made.expected_bytes() // 2**20)} MiB of disk")
     return 0

@@ -90,8 +90,8 @@ def summary(made: Plan) -> list[str]:
 
 def announce(made: Plan) -> None:
     """Says the summary, what is missing and why, and a budget that is too small."""
-    for entry in {entry["row"]: entry for entry in made.unavailable}.values():
-        say(f"heddle: {entry['row']} is unavailable: {entry['reason']}")
+    for row, reason in made.reasons.items():
+        say(f"heddle: {row} is unavailable: {reason}")
     for line in summary(made):
         say(f"heddle: {line}")
     first_s = sum(block.round_s for block in made.blocks)
@@ -154,8 +154,6 @@ def finish(directory: Path, made: Plan, result: Result) -> int:
     except (Problem, OSError) as problem:
         say(f"heddle: {problem}")
         page = None
-    lines += [f"{entry['row']}: unavailable: {entry['reason']}" for entry in
-              {entry["row"]: entry for entry in made.unavailable}.values()]
     failed = result.failed_cells
     if failed:
         lines.append(f"{failed} of {result.cells} cells failed; rounds.jsonl has the reasons")
@@ -183,8 +181,8 @@ def count(request: Request, build: BuildDirectory, jobs: int | None) -> int:
     """`count`: only the untimed counts. Returns the exit code."""
     made = make_plan(request, build)
     compile_for(made, build, jobs)
-    for entry in {entry["row"]: entry for entry in made.unavailable}.values():
-        say(f"heddle: {entry['row']} is unavailable: {entry['reason']}")
+    for row, reason in made.reasons.items():
+        say(f"heddle: {row} is unavailable: {reason}")
     facts = results.facts_of(build, made)
     directory = results.make_directory(request.out, build.path)
     results.start(directory, request.campaign, made, facts)

@@ -62,7 +62,7 @@ class Measure:
     seconds: float | None = None
     requests_per_connection: int | None = None
     warmup_seconds: float = 0.2
-    expected_rps: float = 40000
+    expected_rps: float = 100000
     rounds: int | None = None
     warmup_rounds: int | None = None
 

@@ -12,7 +12,7 @@ from driver.lab.cells import Cell
 
 SCHEMA = "heddle-plan-1"
 ORDER = "random per round from seed/block/round"
-CELL_OVERHEAD_S = 0.35  # start, readiness, warm-up's own start, stop; for estimates before a run
+CELL_OVERHEAD_S = 0.2  # start, readiness, warm-up's own start, stop; for estimates before a run
 MICRO_OVERHEAD_S = 0.1
 RECORD_BYTES = 2500  # of rounds.jsonl
 HISTOGRAM_BYTES = 25000
@@ -60,6 +60,11 @@ class Plan:
     def cells(self) -> list[Cell]:
         return [cell for block in self.blocks for cell in block.cells]
 
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Why rows are unavailable."""
+        return {entry["row"]: entry["reason"] for entry in self.unavailable}
+
     def planned_cells(self) -> int:
         """How many measurements the planned rounds hold, without retries and repeats."""
         return sum(block.total_rounds * len(block.cells) for block in self.blocks)
@@ -84,8 +89,7 @@ def expected_s(cell: Cell) -> float:
     parameters = cell.parameters
     duration = parameters.get("duration_s")
     if duration is None:
-        rate = parameters.get("expected_rps") or 40000
-        duration = parameters["requests"] / rate
+        duration = parameters["requests"] / parameters["expected_rps"]
     if cell.kind in ("queue", "fiber"):
         return duration * 1.1 + MICRO_OVERHEAD_S
     return duration + cell.warmup_s + CELL_OVERHEAD_S

@@ -11,7 +11,7 @@ from driver.lab.campaign import Campaign, Measure
 from driver.lab.plan import Block, Plan, expected_s
 
 FEWEST_ROUNDS = 7  # that the choice of seconds leaves room for
-SECONDS = (2, 1, 0.5, 0.25)
+SECONDS = (2, 1, 0.5, 0.25, 0.2)
 WHOLE_SECONDS = (2, 1)  # for drivers that know no others
 
 

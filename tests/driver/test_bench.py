@@ -125,7 +125,7 @@ class Comparing(Scratch):
         made = plan(references(self.server("good")), unavailable=(
             {"row": "go", "group": GROUP, "kind": "peer", "workload": "hello",
              "reason": "needs golang-go"},))
-        self.assertIn("go: unavailable: needs golang-go", self.run_plan(made)[1])
+        self.assertIn("unavailable: go: needs golang-go", self.run_plan(made)[1])
 
 
 class Busy:

@@ -212,9 +212,9 @@ class Planning(unittest.TestCase):
             block = self.plan(*arguments).blocks[0]
             return block.cells[0].parameters["duration_s"], block.expected_rounds
         self.assertEqual(of(12), (2, 8))
-        self.assertEqual(of(30), (0.5, 8))
-        self.assertEqual(of(90), (0.25, 3))
-        self.assertEqual(of(1000), (0.25, 1))
+        self.assertEqual(of(30), (0.5, 9))
+        self.assertEqual(of(90), (0.2, 5))
+        self.assertEqual(of(1000), (0.2, 1))
         self.assertEqual(self.plan(28, 3).blocks[0].rounds, 3)
 
     def test_orders_are_random_and_the_seed_repeats_them(self):
