@@ -32,7 +32,7 @@ file_reference descriptor::open(int fd) {
   opened->fd_ = fd;
   opened->nonblocking.store(false, std::memory_order_relaxed);
   opened->hung_up.store(false, std::memory_order_relaxed);
-  opened->watched_by.store(nullptr, std::memory_order_relaxed);
+  opened->watched_by.store(0, std::memory_order_relaxed);
   opened->user.store(nullptr, std::memory_order_relaxed);
   opened->open_sides_.store(2, std::memory_order_relaxed);
   for (descriptor_side& side : opened->sides_) side.open(opened->generation());

@@ -245,9 +245,10 @@ class alignas(cache_line_bytes) descriptor {
   /// The peer hung up: readiness no longer returns, so a short read does not mean "wait".
   /// [hangup] release → acquire: set before became_ready, read after it.
   std::atomic<bool> hung_up{false};
-  /// The poller that watches the file. Relaxed: written by the fiber that registers; a stale value
-  /// costs one refused registration.
-  std::atomic<const void*> watched_by{nullptr};
+  /// The number of the group of pollers that watches the file, 0 for none. Not its address, which a
+  /// later group may have. Relaxed: written by the fiber that registers; a stale value costs one
+  /// refused registration.
+  std::atomic<std::uint64_t> watched_by{0};
   /// The runtime whose fibers use the file. Relaxed: written before an operation begins, read by a
   /// closer that found one; the word of the direction orders the two.
   std::atomic<runtime_base*> user{nullptr};

@@ -90,6 +90,13 @@ class basic_epoll {
       return answer;
     }
 
+    /// No other group of the process ever has it.
+    static std::uint64_t next_number() noexcept {
+      static std::atomic<std::uint64_t> last{0};  // relaxed: only to differ
+      return last.fetch_add(1, std::memory_order_relaxed) + 1;
+    }
+
+    const std::uint64_t number_ = next_number();
     std::vector<std::unique_ptr<part>> parts_;
     parked_set parked_;
     /// [stuck] release in mark_stuck -> acquire exchange in help_stuck.
@@ -150,7 +157,7 @@ class basic_epoll {
   /// owner's.
   void cancel_reads() noexcept {
     descriptor::for_each([this](descriptor& target) noexcept {
-      if (target.watched_by.load(std::memory_order_relaxed) != &group_) return;
+      if (target.watched_by.load(std::memory_order_relaxed) != group_.number_) return;
       if (operation* waiting = target.side(direction::read).claim_any(target.generation()))
         interrupt(*waiting, -ECANCELED, &owner_);
     });
@@ -213,14 +220,14 @@ class basic_epoll {
 
   /// Registers the descriptor unless it is. 0 or a negated error number.
   static int watch(group& shared, worker& self, descriptor& target) noexcept {
-    if (target.watched_by.load(std::memory_order_relaxed) == &shared) return 0;
+    if (target.watched_by.load(std::memory_order_relaxed) == shared.number_) return 0;
     self.counters().syscalls_control.add();
     given_to_kernel(&target);
     const int answer = Kernel::epoll_add(shared.parts_[self.index()]->epoll.get(), target.fd(),
                                          EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
                                          file_reference(target, target.generation()).tag());
     if (answer < 0 && answer != -EEXIST) return answer;
-    target.watched_by.store(&shared, std::memory_order_relaxed);
+    target.watched_by.store(shared.number_, std::memory_order_relaxed);
     return 0;
   }
 
@@ -267,7 +274,7 @@ class basic_epoll {
     if (waiting == nullptr) return;
     owner_.counters().completions.add();
     disarm(*waiting, &owner_);
-    owner_.make_ready(*waiting->waiting);
+    wake(*waiting->waiting);  // its file may be watched here and used by another runtime
   }
 
   /// The fiber holds the direction again and returns `answer`.
@@ -277,7 +284,7 @@ class basic_epoll {
     // lines.
     const bool short_read = op.kind == operation_kind::receive && answer > 0 &&
                             static_cast<std::size_t>(answer) < op.bytes;
-    const bool event_follows = op.target.watched_by.load(std::memory_order_relaxed) != nullptr &&
+    const bool event_follows = op.target.watched_by.load(std::memory_order_relaxed) != 0 &&
                                !op.target.hung_up.load(std::memory_order_acquire);
     const bool ready =
         answer != -ETIMEDOUT && answer != -ECANCELED && !(short_read && event_follows);
