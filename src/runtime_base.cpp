@@ -182,6 +182,18 @@ bool runtime_base::close_under_way(file_reference file, direction which) noexcep
   return !found.released;
 }
 
+void runtime_base::end_flow(file_reference file) noexcept {
+  std::lock_guard guard(closers_lock());
+  const inflow& flow = file.target().flow;
+  if (const std::uint32_t home = flow.home(); home != inflow::nowhere)
+    flow.user()->cancel(file, direction::read, {.under_way = true, .home = home});
+}
+
+void runtime_base::release(file_reference file, direction which) noexcept {
+  if (which == direction::read && file.target().flow.is_armed()) end_flow(file);
+  file.target().release();
+}
+
 void runtime_base::run_workers() {
   std::vector<std::thread> threads;
   std::exception_ptr failure;

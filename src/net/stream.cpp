@@ -14,7 +14,18 @@ int stream_base::perform(operation& operation, const char* name, deadline limit)
     self->yield();
     self = current_worker();
   }
-  operation.target.user.store(&self->runtime(), std::memory_order_relaxed);
+  descriptor& target = operation.target;
+  runtime_base& runtime = self->runtime();
+  target.user.store(&runtime, std::memory_order_relaxed);
+  if (operation.kind == operation_kind::receive && target.flow.is_armed() &&
+      target.flow.user() != &runtime) {
+    // Another runtime's ring receives, so that what comes would pass this one by.
+    runtime_base::end_flow({target, operation.generation});
+    while (target.flow.is_armed()) {
+      self->yield();
+      self = current_worker();
+    }
+  }
   return self->perform(operation, limit);
 }
 
@@ -30,7 +41,7 @@ result<void> stream_base::close() noexcept {
   for (const direction which : {direction::read, direction::write}) {
     descriptor_side& side = target.side(which);
     if (side.close_unused(closed.generation()) || !runtime_base::close_under_way(closed, which))
-      target.release();
+      runtime_base::release(closed, which);
   }
   return {};
 }

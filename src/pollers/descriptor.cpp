@@ -34,14 +34,15 @@ file_reference descriptor::open(int fd) {
   opened->hung_up.store(false, std::memory_order_relaxed);
   opened->watched_by.store(0, std::memory_order_relaxed);
   opened->user.store(nullptr, std::memory_order_relaxed);
-  opened->open_sides_.store(2, std::memory_order_relaxed);
+  opened->flow.reset();
+  opened->holds_.store(2, std::memory_order_relaxed);
   for (descriptor_side& side : opened->sides_) side.open(opened->generation());
   return {*opened, opened->generation()};
 }
 
 void descriptor::release() noexcept {
-  // [sides] acq_rel: the second to come sees all that the first did with the file.
-  if (open_sides_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  // [holds] acq_rel: the last to come sees all that the others did with the file.
+  if (holds_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   // From here on an event of this file is late.
   generation_.fetch_add(1, std::memory_order_relaxed);
   ::close(std::exchange(fd_, -1));

@@ -5,6 +5,7 @@
 
 #include <heddle/base/assert.hpp>
 #include <heddle/base/cache_line.hpp>
+#include <heddle/pollers/inflow.hpp>
 
 namespace heddle {
 
@@ -74,9 +75,10 @@ class descriptor_side {
     const std::uintptr_t from = of(generation, held ? busy : 0);
     std::uintptr_t seen = from;
     for (;;) {
-      if (seen == from) {
+      const std::uintptr_t state = held ? seen & ~(home_mask << home_shift) : seen;
+      if (state == from) {
         if (exchange_if(seen, of(generation, waiting))) return waited::published;
-      } else if (seen == (from | ready)) {
+      } else if (state == (from | ready)) {
         if (exchange_if(seen, of(generation, busy))) return waited::ready;
       } else if (held) {
         return waited::closed;
@@ -138,7 +140,8 @@ class descriptor_side {
           return {.waiting = operation_in(seen)};
       } else if ((seen & busy) != 0) {
         if (exchange_if(seen, seen | closed))
-          return {.under_way = true, .home = static_cast<unsigned>(seen >> home_shift) & home_mask};
+          return {.under_way = true,
+                  .home = static_cast<unsigned>((seen >> home_shift) & home_mask)};
       } else if (exchange_if(seen, of(generation, closed))) {
         return {.released = true};
       }
@@ -165,7 +168,7 @@ class descriptor_side {
   static constexpr std::uintptr_t busy = 4;
   static constexpr std::uintptr_t closed = 8;
   static constexpr unsigned home_shift = 8;
-  static constexpr unsigned home_mask = 0xffff;
+  static constexpr std::uintptr_t home_mask = 0xffff;
 
   static std::uintptr_t of(std::uint16_t generation, std::uintptr_t flags = 0) noexcept {
     return (std::uintptr_t{generation} << generation_shift) | flags | plain;
@@ -221,9 +224,9 @@ class file_reference {
 /// An open file that fibers use. Its memory is never freed, only used again for another file, so a
 /// late event that names it by address and generation finds something to compare with.
 ///
-/// The file is closed when both directions have been released: by the closer, or by the operations
-/// that the closing found under way. So a number can never be given to another file while an
-/// operation is about to use it.
+/// The file is closed when both directions have been released, by the closer or by the operations
+/// that the closing found under way, and no flow is armed. So a number can never be given to
+/// another file while an operation is about to use it.
 class alignas(cache_line_bytes) descriptor {
  public:
   /// Takes ownership of `fd`. Errors: std::bad_alloc.
@@ -232,7 +235,9 @@ class alignas(cache_line_bytes) descriptor {
   int fd() const noexcept { return fd_; }
   descriptor_side& side(direction which) noexcept { return sides_[static_cast<unsigned>(which)]; }
 
-  /// One direction is closed and unused. The second call of both closes the file.
+  /// Keeps the file open until one more release(). Whoever calls it has begun an operation.
+  void hold() noexcept { holds_.fetch_add(1, std::memory_order_relaxed); }
+  /// One direction is closed and unused, or a hold ends. The last call closes the file.
   void release() noexcept;
 
   /// Distinguishes the files that use this memory one after another. 16 bits: a wrong match needs
@@ -265,11 +270,14 @@ class alignas(cache_line_bytes) descriptor {
   static std::atomic<descriptor*> all_;
 
   descriptor_side sides_[2];
-  std::atomic<int> open_sides_{0};
+  std::atomic<int> holds_{0};
   std::atomic<std::uint16_t> generation_{0};
   int fd_ = -1;
   descriptor* next_free_ = nullptr;
   descriptor* next_of_all_ = nullptr;
+
+ public:
+  inflow flow;  // last: what every operation uses is in the line before it
 };
 
 }  // namespace heddle

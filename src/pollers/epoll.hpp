@@ -16,6 +16,7 @@
 #include <heddle/pollers/kernel.hpp>
 #include <heddle/pollers/operation.hpp>
 #include <heddle/pollers/parked_set.hpp>
+#include <heddle/pollers/readiness.hpp>
 #include <heddle/schedulers/tuning.hpp>
 
 namespace heddle {
@@ -109,6 +110,8 @@ class basic_epoll {
   /// See worker::perform. Called in a fiber, which may go on under another worker after each wait:
   /// so nothing of this poller but the group is used.
   int perform(operation& op, deadline limit) noexcept {
+    if (op.kind == operation_kind::receive && op.target.flow.has_unread())
+      return read_unread(op, limit);
     group& shared = group_;
     descriptor_side& side = op.target.side(op.side());
     const auto begun = side.begin(op.generation);
@@ -123,7 +126,7 @@ class basic_epoll {
         if (answer != -EAGAIN) return end(op, side, answer);
         if (const int error = watch(shared, self, op.target)) return end(op, side, error);
       }
-      const int interrupted = wait(self, op, side, held, limit);
+      const int interrupted = wait_until_ready(self, op, side, held, limit);
       if (interrupted != 0) return held ? end(op, side, interrupted) : interrupted;
     }
   }
@@ -231,44 +234,6 @@ class basic_epoll {
     return 0;
   }
 
-  /// Waits until a try may succeed; then the direction is held. Otherwise the negated error number.
-  static int wait(worker& self, operation& op, descriptor_side& side, bool& held,
-                  deadline& limit) noexcept {
-    // The worker notices a stop on its own thread, so not between this look and the publication.
-    if (self.stopping() && op.side() == direction::read) {
-      self.yield();  // who tries for ever must not keep the worker
-      return -ECANCELED;
-    }
-    const std::uint64_t at_ns = limit.at_ns();
-    if (at_ns == 0) return -ETIMEDOUT;
-
-    op.interrupted = 0;
-    op.expired = expire;
-    if (op.side() == direction::read) self.counters().suspended_reads.add();
-    auto refused = descriptor_side::waited::published;
-    self.suspend([&](fiber& waiting) noexcept {
-      op.waiting = &waiting;
-      if (at_ns != never_ns) {
-        op.timer_home = &self;
-        self.arm(op, at_ns);
-      }
-      const auto waited = side.wait(op, op.generation, held);
-      if (waited == descriptor_side::waited::published) return true;
-      disarm(op, &self);
-      refused = waited;
-      return false;
-    });
-    switch (refused) {
-      case descriptor_side::waited::busy:
-        return -EBUSY;
-      case descriptor_side::waited::closed:
-        return held ? -ECANCELED : -EBADF;
-      default:
-        held = true;
-        return op.interrupted;
-    }
-  }
-
   void complete(file_reference file, direction which) noexcept {
     operation* waiting = file.target().side(which).became_ready(file.generation());
     if (waiting == nullptr) return;
@@ -290,28 +255,6 @@ class basic_epoll {
         answer != -ETIMEDOUT && answer != -ECANCELED && !(short_read && event_follows);
     if (side.end(ready)) op.target.release();
     return answer;
-  }
-
-  static void expire(timer& expired) noexcept {
-    auto& op = static_cast<operation&>(expired);
-    // Out of the wheel already; whoever claims the operation now must not look for it there.
-    if (op.target.side(op.side()).claim(op, op.generation)) {
-      op.interrupted = -ETIMEDOUT;
-      wake(*op.waiting);
-    }
-  }
-
-  static void disarm(operation& op, worker* canceller) noexcept {
-    if (op.timer_home == nullptr) return;
-    op.timer_home->disarm(op, canceller);
-    op.timer_home = nullptr;
-  }
-
-  /// Ends the wait of an operation that the caller has claimed.
-  static void interrupt(operation& op, int why, worker* canceller) noexcept {
-    disarm(op, canceller);
-    op.interrupted = why;
-    wake(*op.waiting);
   }
 
   group& group_;

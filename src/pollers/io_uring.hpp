@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -14,6 +13,9 @@
 #include <heddle/fibers/worker.hpp>
 #include <heddle/pollers/kernel.hpp>
 #include <heddle/pollers/operation.hpp>
+#include <heddle/pollers/readiness.hpp>
+#include <heddle/pollers/ring_driver.hpp>
+#include <heddle/pollers/ring_flows.hpp>
 #include <heddle/pollers/ring_group.hpp>
 #include <heddle/schedulers/tuning.hpp>
 
@@ -22,7 +24,8 @@ namespace heddle {
 /// Completions over one io_uring a worker. An operation is queued on the ring of the worker that
 /// runs its fiber, and submitted with the others of the batch; the fiber goes on wherever it is
 /// then run, and its next operation goes to the ring of the worker there. Only a ring's own worker
-/// submits to it and harvests it; other threads reach it through an inbox.
+/// submits to it and harvests it; other threads reach it through an inbox. Reads of a socket whose
+/// fiber waits for each of them have a receive that stays armed on one ring: see inflow.
 template <class Kernel, class RingKernel>
 class basic_io_uring {
  public:
@@ -35,12 +38,19 @@ class basic_io_uring {
         owner_(owner),
         part_(group.part(owner.index())),
         poll_first_(group.abilities().poll_first),
-        has_thread_(group.abilities().has_thread()),
-        submit_batch_(tuning.submit_batch) {}
+        submit_batch_(tuning.submit_batch),
+        driver_(part_.ring, group.abilities().has_thread(), owner.counters(), *this),
+        flows_(part_, owner, driver_) {}
 
   /// See worker::perform. Called in a fiber, which goes on under any worker after the wait.
   int perform(operation& op, deadline limit) noexcept {
     descriptor_side& side = op.target.side(op.side());
+    inflow& flow = op.target.flow;
+    const bool receives = op.kind == operation_kind::receive;
+    if (receives) {
+      if (flow.is_armed()) return flows::receive(op, limit);
+      if (flow.has_unread()) return read_unread(op, limit);
+    }
     const auto begun = side.begin_at(owner_.index(), op.generation);
     if (begun == descriptor_side::begun::closed) return -EBADF;
     if (begun == descriptor_side::begun::busy) return -EBUSY;
@@ -49,9 +59,15 @@ class basic_io_uring {
     if (owner_.stopping() && op.side() == direction::read)
       return end(op, side, without_waiting(op));
 
+    const bool must_wait = begun == descriptor_side::begun::must_wait;
+    if (receives) {
+      flow.count_read(must_wait);
+      if (must_wait && flow.is_calm() && flows_.available())
+        return flows_.start(op, side, poll_first_, limit);
+    }
     const std::uint64_t at_ns = limit.at_ns();
     if (op.side() == direction::read) owner_.counters().suspended_reads.add();
-    queue(op, begun == descriptor_side::begun::must_wait);
+    queue(op, must_wait);
     worker& self = owner_;
     self.suspend([&](fiber& waiting) noexcept {
       // Completions are harvested by this thread between fibers: it cannot have come yet.
@@ -79,7 +95,7 @@ class basic_io_uring {
   }
 
   /// Enough waits for submission that a busy worker should enter the ring.
-  bool wants_poll() const noexcept { return queued_entries() >= submit_batch_; }
+  bool wants_poll() const noexcept { return driver_.queued_entries() >= submit_batch_; }
 
   /// Before the owner announces that it sleeps: from here on a wake-up reaches it.
   void prepare_sleep() noexcept { group_.parked.mark(owner_.index()); }
@@ -94,10 +110,11 @@ class basic_io_uring {
     cancel_wanted();
     // What was queued may complete at once, as sends do: that is worth a look before sleeping.
     const bool look_first = timeout_ns == 0 || std::exchange(part_.sends_queued, 0u) > 0;
-    if (look_first && (queued_entries() > 0 || has_deferred_work())) enter(0);
-    if (reap() > 0 || timeout_ns == 0) return;
-    enter(timeout_ns);
-    reap();
+    if (look_first && (driver_.queued_entries() > 0 || driver_.has_deferred_work()))
+      driver_.enter(0);
+    if (driver_.reap() > 0 || timeout_ns == 0) return;
+    driver_.enter(timeout_ns);
+    driver_.reap();
   }
 
   /// Nobody else can harvest a ring: see ring_group::mark_stuck.
@@ -109,6 +126,7 @@ class basic_io_uring {
       operation& op = static_cast<operation&>(*std::exchange(at, at->next));
       if (op.side() == direction::read) want_cancel(op, -ECANCELED);
     }
+    flows_.cancel_reads();
   }
 
   /// Called on the owner's thread at its start and end.
@@ -121,9 +139,37 @@ class basic_io_uring {
     part_.used = true;
     watch_wake_up();
   }
-  void leave_thread() noexcept {}
+  void leave_thread() noexcept {
+    // The ring goes, or is made anew, while files stay open.
+    while (part_.to_cancel.linked() || part_.flows.linked()) {
+      flows_.stop_all();
+      cancel_wanted();
+      driver_.enter(1'000'000);
+      driver_.reap();
+    }
+  }
+
+  /// For the driver.
+  void complete(const io_uring_cqe& completion) noexcept {
+    if (completion.user_data == cancel_tag) return;
+    if (completion.user_data == wake_tag) {
+      if ((completion.flags & IORING_CQE_F_MORE) == 0) rewatch_ = true;
+      return;
+    }
+    if (flows::is_flow(completion.user_data)) return flows_.complete(completion);
+    operation& op = *reinterpret_cast<operation*>(completion.user_data);
+    op.unlink();
+    op.outcome = completion.res;
+    op.more_to_read = (completion.flags & IORING_CQE_F_SOCK_NONEMPTY) != 0;
+    disarm(op, &owner_);
+    owner_.counters().completions.add();
+    owner_.make_ready(*op.waiting);
+  }
 
  private:
+  using driver = ring_driver<RingKernel, basic_io_uring>;
+  using flows = ring_flows<driver>;
+
   static constexpr std::uint64_t wake_tag = 1;
   static constexpr std::uint64_t cancel_tag = 2;
   static constexpr std::size_t most_bytes = std::size_t{1} << 30;
@@ -132,7 +178,7 @@ class basic_io_uring {
   void queue(operation& op, bool known_empty) noexcept {
     op.interrupted = 0;
     op.ring_owner = this;
-    io_uring_sqe& entry = next_entry();
+    io_uring_sqe& entry = driver_.next_entry();
     part_.in_flight.append(op);
     const int fd = op.target.fd();
     const unsigned bytes = static_cast<unsigned>(std::min(op.bytes, most_bytes));
@@ -158,87 +204,16 @@ class basic_io_uring {
         io_uring_prep_connect(&entry, fd, op.address, op.address_bytes);
         break;
     }
-    io_uring_sqe_set_data(&entry, &op);
-    if (has_thread_) enter(0);
-  }
-
-  /// Entries that the kernel has not been shown.
-  unsigned queued_entries() const noexcept {
-    return has_thread_ ? part_.ring.sq.sqe_tail - part_.ring.sq.sqe_head
-                       : io_uring_sq_ready(&part_.ring);
-  }
-
-  /// A free submission entry. When the queue is full it is submitted first; the kernel refuses that
-  /// only while its completion queue overflows, which reaping ends.
-  io_uring_sqe& next_entry() noexcept {
-    for (;;) {
-      if (io_uring_sqe* entry = io_uring_get_sqe(&part_.ring)) return *entry;
-      enter(0);
-      reap();
-      if (has_thread_) std::this_thread::yield();  // it may need this processor to make room
-    }
-  }
-
-  /// One call of the kernel: submits, lets it post completions, and waits for one up to
-  /// `timeout_ns`. With a kernel thread only a wait needs the call, as a rule.
-  void enter(std::uint64_t timeout_ns) noexcept {
-    owner_.counters().ring_submissions.add(queued_entries());
-    if (has_thread_ && timeout_ns == 0) {
-      if (RingKernel::hand_over(&part_.ring)) owner_.counters().syscalls_wait.add();
-      return;
-    }
-    owner_.counters().syscalls_wait.add();
-    // Every refusal (EBUSY, EAGAIN, EINTR, ETIME) leaves entries queued for the next call.
-    if (timeout_ns == 0) {
-      RingKernel::submit_and_harvest(&part_.ring);
-    } else {
-      RingKernel::submit_and_wait(&part_.ring, timeout_ns);
-    }
-  }
-
-  bool has_deferred_work() const noexcept {
-    return (IO_URING_READ_ONCE(*part_.ring.sq.kflags) &
-            (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW)) != 0;
-  }
-
-  /// Makes ready whose operations are complete; answers how many completions there were.
-  unsigned reap() noexcept {
-    unsigned count = 0;
-    for (;;) {
-      unsigned head;
-      unsigned seen = 0;
-      io_uring_cqe* completion;
-      io_uring_for_each_cqe(&part_.ring, head, completion) {
-        ++seen;
-        complete(*completion);
-      }
-      io_uring_cq_advance(&part_.ring, seen);
-      count += seen;
-      if (!io_uring_cq_has_overflow(&part_.ring)) return count;
-      enter(0);
-    }
-  }
-
-  void complete(const io_uring_cqe& completion) noexcept {
-    if (completion.user_data == cancel_tag) return;
-    if (completion.user_data == wake_tag) {
-      if ((completion.flags & IORING_CQE_F_MORE) == 0) rewatch_ = true;
-      return;
-    }
-    operation& op = *reinterpret_cast<operation*>(completion.user_data);
-    op.unlink();
-    op.outcome = completion.res;
-    op.more_to_read = (completion.flags & IORING_CQE_F_SOCK_NONEMPTY) != 0;
-    if (op.timer_home != nullptr) std::exchange(op.timer_home, nullptr)->disarm(op, &owner_);
-    owner_.counters().completions.add();
-    owner_.make_ready(*op.waiting);
+    op.ring_tag = reinterpret_cast<std::uint64_t>(&op);
+    io_uring_sqe_set_data64(&entry, op.ring_tag);
+    driver_.entry_is_queued();
   }
 
   /// The fiber holds the direction again and returns `answer`.
   static int end(operation& op, descriptor_side& side, int answer) noexcept {
     const bool short_read = op.kind == operation_kind::receive && answer > 0 && !op.more_to_read &&
                             static_cast<std::size_t>(answer) < op.bytes;
-    if (side.end(!short_read)) op.target.release();
+    if (side.end(!short_read)) runtime_base::release({op.target, op.generation}, op.side());
     return answer;
   }
 
@@ -259,22 +234,22 @@ class basic_io_uring {
     part_.to_cancel.append(op);
   }
 
-  /// Queues the cancellations that timers, closers and the stop have asked for.
+  /// Queues the cancellations that timers, closers, the stop and piled-up bytes have asked for.
   void cancel_wanted() noexcept {
     if (part_.has_requests.load(std::memory_order_relaxed)) take_requests();
     if (rewatch_) watch_wake_up();
     while (part_.to_cancel.linked()) {
       // An entry first: getting one may complete the operation.
-      io_uring_sqe& entry = next_entry();
+      io_uring_sqe& entry = driver_.next_entry();
       if (!part_.to_cancel.linked()) {
         io_uring_prep_nop(&entry);
         io_uring_sqe_set_data64(&entry, cancel_tag);
         break;
       }
-      operation& op = static_cast<operation&>(*part_.to_cancel.next);
-      op.unlink();
-      part_.in_flight.append(op);
-      io_uring_prep_cancel(&entry, &op, 0);
+      ring_entry& cancelled = static_cast<ring_entry&>(*part_.to_cancel.next);
+      cancelled.unlink();
+      (flows::is_flow(cancelled.ring_tag) ? part_.flows : part_.in_flight).append(cancelled);
+      io_uring_prep_cancel64(&entry, cancelled.ring_tag, 0);
       io_uring_sqe_set_data64(&entry, cancel_tag);
     }
   }
@@ -288,6 +263,7 @@ class basic_io_uring {
       part_.has_requests.store(false, std::memory_order_relaxed);
     }
     for (const auto& [file, which] : taken) {
+      if (which == direction::read) flows_.stop(file);
       for (list_links* at = part_.in_flight.next; at != &part_.in_flight; at = at->next) {
         operation& op = static_cast<operation&>(*at);
         if (&op.target != &file.target() || op.generation != file.generation() ||
@@ -302,7 +278,7 @@ class basic_io_uring {
   /// Makes every write to the owner's eventfd a completion.
   void watch_wake_up() noexcept {
     rewatch_ = false;
-    io_uring_sqe& entry = next_entry();
+    io_uring_sqe& entry = driver_.next_entry();
     io_uring_prep_poll_multishot(&entry, part_.wake.get(), POLLIN);
     io_uring_sqe_set_data64(&entry, wake_tag);
   }
@@ -311,9 +287,10 @@ class basic_io_uring {
   worker& owner_;
   ring_part& part_;
   const bool poll_first_;
-  const bool has_thread_;
   const unsigned submit_batch_;
   bool rewatch_ = false;
+  driver driver_;
+  flows flows_;
 };
 
 using io_uring_poller = basic_io_uring<linux_kernel, linux_ring_kernel>;

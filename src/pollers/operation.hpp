@@ -5,8 +5,8 @@
 
 #include <sys/socket.h>
 
-#include <heddle/base/intrusive_list.hpp>
 #include <heddle/pollers/descriptor.hpp>
+#include <heddle/pollers/ring_entry.hpp>
 #include <heddle/time/timer_wheel.hpp>
 
 namespace heddle {
@@ -19,7 +19,7 @@ enum class operation_kind : std::uint8_t { accept, receive, read, send, connect,
 
 /// One pending call on a descriptor, with its result. Lives in the frame of the fiber that waits
 /// for it; the kernel may own the buffer until the operation is complete.
-struct alignas(16) operation : timer, list_links {
+struct alignas(16) operation : timer, ring_entry {
   operation(operation_kind what, file_reference on, void* memory, std::size_t size) noexcept
       : kind(what), generation(on.generation()), target(on.target()), buffer(memory), bytes(size) {}
 
@@ -40,8 +40,10 @@ struct alignas(16) operation : timer, list_links {
   const sockaddr* address = nullptr;
   socklen_t address_bytes = 0;
 
-  /// Of a receive: the kernel said that there is more than it handed over.
+  /// Of a receive: there is more than was handed over.
   bool more_to_read = false;
+  /// Of one that waits for a flow: `outcome` holds its answer.
+  bool answered = false;
 
   fiber* waiting = nullptr;
   /// The poller whose ring holds this, as a member of one of its lists.

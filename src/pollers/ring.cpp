@@ -10,6 +10,7 @@
 
 #include <heddle/base/clock.hpp>
 #include <heddle/base/unique_fd.hpp>
+#include <heddle/pollers/buffer_ring.hpp>
 #include <heddle/pollers/ring.hpp>
 #include <heddle/pollers/ring_maker.hpp>
 
@@ -88,23 +89,48 @@ void require_operations(io_uring& ring) {
   }
 }
 
-/// Whether a receive may ask to be polled first; tried, since no probe tells.
-bool knows_poll_first(io_uring& ring) {
+namespace {
+
+/// Lets `prepare(entry, fd)` ask for a receive from a socket that holds one byte. True if the byte
+/// came, in a completion with all of `flags`.
+template <class Prepare>
+bool receives_a_byte(io_uring& ring, std::uint32_t flags, Prepare prepare) {
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) return false;
   const unique_fd left(pair[0]);
   const unique_fd right(pair[1]);
-  char byte = 0;
+  const char byte = 0;
   if (::send(left.get(), &byte, 1, MSG_NOSIGNAL) != 1) return false;
-  io_uring_sqe* entry = io_uring_get_sqe(&ring);
-  io_uring_prep_recv(entry, right.get(), &byte, 1, 0);
-  entry->ioprio |= IORING_RECVSEND_POLL_FIRST;
+  prepare(*io_uring_get_sqe(&ring), right.get());
   if (io_uring_submit_and_wait(&ring, 1) < 0) return false;
   io_uring_cqe* completion = nullptr;
   if (io_uring_peek_cqe(&ring, &completion) != 0) return false;
-  const bool known = completion->res == 1;
+  const bool received = completion->res == 1 && (completion->flags & flags) == flags;
   io_uring_cqe_seen(&ring, completion);
-  return known;
+  return received;
+}
+
+}  // namespace
+
+// No probe tells of flags: they are tried.
+
+/// Whether a receive may ask to be polled first.
+bool knows_poll_first(io_uring& ring) {
+  char byte;
+  return receives_a_byte(ring, 0, [&byte](io_uring_sqe& entry, int fd) {
+    io_uring_prep_recv(&entry, fd, &byte, 1, 0);
+    entry.ioprio |= IORING_RECVSEND_POLL_FIRST;
+  });
+}
+
+/// Whether a receive can stay armed. The ring must be closed after this.
+bool knows_armed_receive(io_uring& ring) {
+  buffer_ring buffers(1);
+  if (!buffers.register_with(ring)) return false;
+  const bool knows =
+      receives_a_byte(ring, IORING_CQE_F_MORE | IORING_CQE_F_BUFFER, prepare_armed_receive);
+  io_uring_unregister_buf_ring(&ring, buffer_ring::group);
+  return knows;
 }
 
 }  // namespace detail

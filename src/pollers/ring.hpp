@@ -28,8 +28,9 @@ struct linux_ring_kernel {
 
 /// What kernel and machine allow of io_uring.
 struct ring_abilities {
-  unsigned setup_flags = 0;  ///< those of the wanted that the kernel knows
-  bool poll_first = false;   ///< IORING_RECVSEND_POLL_FIRST
+  unsigned setup_flags = 0;    ///< those of the wanted that the kernel knows
+  bool poll_first = false;     ///< IORING_RECVSEND_POLL_FIRST
+  bool armed_receive = false;  ///< IORING_RECV_MULTISHOT, into a ring of buffers
 
   /// A thread of the kernel takes submissions, for all rings of a maker.
   bool has_thread() const noexcept { return (setup_flags & IORING_SETUP_SQPOLL) != 0; }

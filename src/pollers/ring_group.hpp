@@ -13,8 +13,10 @@
 #include <heddle/base/intrusive_list.hpp>
 #include <heddle/base/unique_fd.hpp>
 #include <heddle/fibers/worker.hpp>
+#include <heddle/pollers/buffer_ring.hpp>
 #include <heddle/pollers/descriptor.hpp>
 #include <heddle/pollers/parked_set.hpp>
+#include <heddle/pollers/readiness.hpp>
 #include <heddle/pollers/ring.hpp>
 #include <heddle/schedulers/tuning.hpp>
 
@@ -34,8 +36,10 @@ struct ring_part {
   bool made = false;
   bool used = false;  // by a thread, which then is the only one that can use it
   unsigned sends_queued = 0;
-  list_links in_flight;  // operations that the ring holds
-  list_links to_cancel;  // such that must be cancelled, when there is room to say so
+  std::optional<buffer_ring> buffers;  // without them no receive can stay armed
+  list_links in_flight;                // operations that the ring holds
+  list_links flows;                    // receives that stay armed
+  list_links to_cancel;  // such and such that must be cancelled, when there is room to say so
 
   unique_fd wake;
   std::mutex lock;
@@ -50,7 +54,9 @@ class ring_group {
  public:
   /// Errors: std::system_error that says which limit or ability is missing.
   ring_group(unsigned workers, const tuning& tuning)
-      : maker_(tuning.ring_entries, tuning.sqpoll_idle_ms), workers_(workers) {
+      : maker_(tuning.ring_entries, tuning.sqpoll_idle_ms),
+        workers_(workers),
+        receive_buffers_(maker_.abilities().armed_receive ? tuning.receive_buffers : 0) {
     for (unsigned i = 0; i < workers; ++i) {
       const int wake = Kernel::eventfd();
       if (wake < 0) throw std::system_error(-wake, std::system_category(), "eventfd");
@@ -86,9 +92,11 @@ class ring_group {
     }
   }
 
-  /// Asks the worker whose ring holds an operation to cancel it. Threads: any.
+  /// Ends the operation that `closing` found: itself if it waits for a flow, else the worker whose
+  /// ring holds it, or the flow, is asked to cancel that. Threads: any.
   void cancel(file_reference file, direction which, const descriptor_side::closing& closing,
               worker* canceller) noexcept {
+    if (closing.waiting != nullptr) return interrupt(*closing.waiting, -ECANCELED, canceller);
     ring_part& home = *parts_[closing.home];
     {
       std::lock_guard guard(home.lock);
@@ -112,10 +120,15 @@ class ring_group {
     maker_.make(made.ring, other == parts_.end() ? nullptr : &(*other)->ring, index + 1, workers_);
     made.made = true;
     made.used = false;
+    made.buffers.reset();
+    if (receive_buffers_ == 0) return;
+    made.buffers.emplace(receive_buffers_);
+    if (!made.buffers->register_with(made.ring)) made.buffers.reset();
   }
 
   ring_maker<RingKernel> maker_;
   const unsigned workers_;
+  const unsigned receive_buffers_;
   std::vector<std::unique_ptr<ring_part>> parts_;
 };
 

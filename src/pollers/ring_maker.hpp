@@ -16,6 +16,7 @@ namespace detail {
 std::string why_refused(int error, bool with_thread);
 void require_operations(io_uring& ring);
 bool knows_poll_first(io_uring& ring);
+bool knows_armed_receive(io_uring& ring);
 
 }  // namespace detail
 
@@ -59,7 +60,10 @@ ring_maker<Kernel>::ring_maker(unsigned entries, unsigned sqpoll_idle_ms)
                               "before Linux 5.11 the thread that sqpoll_idle_ms asks for serves "
                               "registered files only");
     detail::require_operations(ring);
-    abilities_.poll_first = enable_ring(ring) == 0 && detail::knows_poll_first(ring);
+    if (enable_ring(ring) == 0) {
+      abilities_.poll_first = detail::knows_poll_first(ring);
+      abilities_.armed_receive = detail::knows_armed_receive(ring);
+    }
   } catch (...) {
     io_uring_queue_exit(&ring);
     throw;

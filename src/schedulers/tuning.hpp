@@ -27,6 +27,7 @@ struct tuning {
   std::uint32_t submit_batch = 32;
   std::uint32_t submit_delay_us = 50;
   std::uint32_t ring_entries = 512;
+  std::uint32_t receive_buffers = 1024;
   std::uint32_t sqpoll_idle_ms = 0;
 
   /// A named preset. Errors: std::invalid_argument that lists the presets.
@@ -83,6 +84,8 @@ inline constexpr std::array tuning_fields = {
                  "longest a submission waits on a busy worker, us"},
     tuning_field{"ring_entries", &tuning::ring_entries, 2, 32768,
                  "submission entries of each worker's io_uring"},
+    tuning_field{"receive_buffers", &tuning::receive_buffers, 0, 32768,
+                 "most buffers, of 2 KiB, of each io_uring for receives that stay armed; 0: none"},
     tuning_field{"sqpoll_idle_ms", &tuning::sqpoll_idle_ms, 0, 60000,
                  "a kernel thread takes submissions until none came for so long, ms; 0: no thread"},
 };

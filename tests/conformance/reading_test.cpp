@@ -275,5 +275,26 @@ TEST(reading, a_pipe_that_an_epoll_has_read_is_waited_for_by_any_poller) {
   });
 }
 
+TEST(reading, more_connections_than_buffers_are_all_served_when_all_ask_at_once) {
+  runtime_options options;
+  options.tuning.set("receive_buffers=1");
+  auto runtime = make_runtime(2, options);
+  constexpr std::size_t connections = 300;
+  serve(
+      *runtime, [](socket client) { echo(std::move(client)); },
+      [](const endpoint& server) {
+        std::vector<peer> clients;
+        for (std::size_t i = 0; i < connections; ++i) {
+          clients.emplace_back(server);
+          ask(clients.back(), questions);
+        }
+        for (int round = 0; round < 5; ++round) {
+          const std::string question = payload(3000, static_cast<unsigned>(round));
+          for (peer& client : clients) client.send(question);
+          for (peer& client : clients) ASSERT_TRUE(client.receive(question.size()) == question);
+        }
+      });
+}
+
 }  // namespace
 }  // namespace heddle::conformance
