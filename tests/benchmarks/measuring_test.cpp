@@ -1,10 +1,9 @@
-#include <sys/time.h>
-
 #include <csignal>
 #include <set>
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/time.h>
 
 #include "../../benchmarks/process.hpp"
 #include "counting.hpp"

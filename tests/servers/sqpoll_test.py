@@ -94,7 +94,7 @@ def save_calls(program, combination):
         counts = server.counters()["counters"]
         # Each wait is one call and no other call is needed, but to wake the thread at the start.
         assert counts["syscalls_wait"] <= counts["parks"] + 5, counts
-        assert counts["ring_submissions"] >= 100, counts
+        assert counts["ring_submissions"] >= 50, counts  # the answers; the receive stays armed
 
 
 def refuse_epoll(program, combination):
