@@ -214,16 +214,20 @@ class simple_mpmc::type {
                                        std::memory_order_release, std::memory_order_relaxed);
   }
 
-  /// Node i stands at place i + first_chunk_nodes, and a chunk holds the places of equal bit width:
-  /// in each later one twice as many as in the one before.
+  /// Node i stands at place i + first_chunk_nodes, and a chunk holds the places with the same
+  /// highest bit: in each later one twice as many as in the one before.
   static constexpr std::uint32_t place_of(index index) { return index + first_chunk_nodes; }
+  static constexpr unsigned highest_bit_of(std::uint32_t place) {
+    return 31u - static_cast<unsigned>(std::countl_zero(place | 1));  // | 1 spares a check for zero
+  }
 
   node& at(index index) const {
     const std::uint32_t place = place_of(index);
+    const unsigned highest = highest_bit_of(place);
     // relaxed: an index is learnt from a batch that this thread made, or by [linked] or [freed],
     // all of which come after the chunk was published.
-    node* chunk = chunks_[std::bit_width(place)].load(std::memory_order_relaxed);
-    return chunk[place - std::bit_floor(place)];
+    node* chunk = chunks_[highest].load(std::memory_order_relaxed);
+    return chunk[place ^ (std::uint32_t{1} << highest)];
   }
 
   /// Batch from the shared free list, else of nodes that were never used.
@@ -270,7 +274,7 @@ class simple_mpmc::type {
   /// Makes sure that the chunk of node `index` exists. Of several threads that try, one succeeds.
   void make_chunk_of(index index) {
     const std::uint32_t place = place_of(index);
-    atomic<node*>& chunk = chunks_[std::bit_width(place)];
+    atomic<node*>& chunk = chunks_[highest_bit_of(place)];
     // [grown] acquire ← release below: the nodes are initialised.
     if (chunk.load(std::memory_order_acquire)) return;
     auto made = std::make_unique<node[]>(std::bit_floor(place));
@@ -283,7 +287,7 @@ class simple_mpmc::type {
   }
 
   // Written when the pool grows.
-  std::array<atomic<node*>, 33> chunks_{};
+  std::array<atomic<node*>, 32> chunks_{};
   atomic<index> unused_{0};
   // Written when handles exchange batches.
   alignas(cache_line_bytes) atomic<link> free_{make_link(none, 0)};
