@@ -14,8 +14,8 @@ SCHEMA = "heddle-plan-1"
 ORDER = "random per round from seed/block/round"
 CELL_OVERHEAD_S = 0.2  # start, readiness, warm-up's own start, stop; for estimates before a run
 MICRO_OVERHEAD_S = 0.1
-RECORD_BYTES = 2500  # of rounds.jsonl
-HISTOGRAM_BYTES = 25000
+RECORD_BYTES = 2200  # of rounds.jsonl
+HISTOGRAM_BYTES = 120000
 
 
 @dataclass(frozen=True)
