@@ -110,17 +110,20 @@ TEST(reading, the_end_of_the_stream_follows_the_bytes_before_it) {
 TEST(reading, a_reset_is_told_to_the_read_that_waits) {
   auto runtime = make_runtime(2);
   std::error_code told;
+  event ended;
   serve(
       *runtime,
       [&](socket client) {
         answer(client, questions);
         std::array<std::byte, 8> buffer;
         told = client.read(buffer).error();
+        ended.set();
       },
       [&](const endpoint& server) {
         peer client(server);
         ask(client, questions);
         client.reset();
+        ended.wait();
       });
   EXPECT_EQ(told, std::errc::connection_reset);
 }
@@ -171,11 +174,11 @@ TEST(reading, a_close_ends_the_read_under_way_and_the_connection) {
       *runtime,
       [&](socket client) {
         answer(client, questions);
+        const std::uint64_t before = runtime->stats().suspended_reads;
         auto reader = spawn([&] {
           std::array<std::byte, 8> buffer;
           return client.read(buffer).error();
         });
-        const std::uint64_t before = runtime->stats().suspended_reads;
         EXPECT_TRUE(eventually([&] { return runtime->stats().suspended_reads > before; }));
         EXPECT_TRUE(succeeded(client.close()));
         EXPECT_EQ(reader.join(), std::errc::operation_canceled);
