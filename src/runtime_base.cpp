@@ -189,8 +189,8 @@ void runtime_base::end_flow(file_reference file) noexcept {
     flow.user()->cancel(file, direction::read, {.under_way = true, .home = home});
 }
 
-void runtime_base::release(file_reference file, direction which) noexcept {
-  if (which == direction::read && file.target().flow.is_armed()) end_flow(file);
+void release(file_reference file, direction which) noexcept {
+  if (which == direction::read && file.target().flow.is_armed()) runtime_base::end_flow(file);
   file.target().release();
 }
 

@@ -115,9 +115,6 @@ class runtime_base {
   /// to end it. False: it has ended by itself, and the caller must release the direction.
   /// Threads: any, also those of other runtimes.
   static bool close_under_way(file_reference file, direction which) noexcept;
-  /// A direction of `file` is closed and unused: lets it go, and the flow with that of reading.
-  /// Threads: any.
-  static void release(file_reference file, direction which) noexcept;
   /// Asks for the end of an armed receive of `file`, which comes later. Threads: any.
   static void end_flow(file_reference file) noexcept;
   /// Ends what `closing` found under way on a direction of `file`.

@@ -41,7 +41,7 @@ result<void> stream_base::close() noexcept {
   for (const direction which : {direction::read, direction::write}) {
     descriptor_side& side = target.side(which);
     if (side.close_unused(closed.generation()) || !runtime_base::close_under_way(closed, which))
-      runtime_base::release(closed, which);
+      release(closed, which);
   }
   return {};
 }

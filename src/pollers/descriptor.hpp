@@ -75,7 +75,8 @@ class descriptor_side {
     const std::uintptr_t from = of(generation, held ? busy : 0);
     std::uintptr_t seen = from;
     for (;;) {
-      const std::uintptr_t state = held ? seen & ~(home_mask << home_shift) : seen;
+      // Whatever the home; an address, which is not `plain`, remains unlike both.
+      const std::uintptr_t state = seen & ~(home_mask << home_shift);
       if (state == from) {
         if (exchange_if(seen, of(generation, waiting))) return waited::published;
       } else if (state == (from | ready)) {
@@ -235,7 +236,8 @@ class alignas(cache_line_bytes) descriptor {
   int fd() const noexcept { return fd_; }
   descriptor_side& side(direction which) noexcept { return sides_[static_cast<unsigned>(which)]; }
 
-  /// Keeps the file open until one more release(). Whoever calls it has begun an operation.
+  /// Keeps the file open until one more release(). Relaxed: the direction that the caller has begun
+  /// to use is a hold already.
   void hold() noexcept { holds_.fetch_add(1, std::memory_order_relaxed); }
   /// One direction is closed and unused, or a hold ends. The last call closes the file.
   void release() noexcept;
@@ -279,5 +281,9 @@ class alignas(cache_line_bytes) descriptor {
  public:
   inflow flow;  // last: what every operation uses is in the line before it
 };
+
+/// A direction of `file` is closed and unused: lets it go, and with that of reading the flow. Part
+/// of the runtime, whose closers it must not meet. Threads: any.
+void release(file_reference file, direction which) noexcept;
 
 }  // namespace heddle

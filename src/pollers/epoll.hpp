@@ -123,11 +123,11 @@ class basic_epoll {
       worker& self = *current_worker();
       if (held) {
         const int answer = attempt(op, self.counters());
-        if (answer != -EAGAIN) return end(op, side, answer);
-        if (const int error = watch(shared, self, op.target)) return end(op, side, error);
+        if (answer != -EAGAIN) return end(op, answer);
+        if (const int error = watch(shared, self, op.target)) return end(op, error);
       }
       const int interrupted = wait_until_ready(self, op, side, held, limit);
-      if (interrupted != 0) return held ? end(op, side, interrupted) : interrupted;
+      if (interrupted != 0) return held ? end(op, interrupted) : interrupted;
     }
   }
 
@@ -243,7 +243,7 @@ class basic_epoll {
   }
 
   /// The fiber holds the direction again and returns `answer`.
-  static int end(operation& op, descriptor_side& side, int answer) noexcept {
+  static int end(operation& op, int answer) noexcept {
     // After a short read of a socket nothing is left and an event will tell of more, unless the
     // peer has hung up: then the end of the stream follows without one. A terminal has further
     // lines.
@@ -253,7 +253,7 @@ class basic_epoll {
                                !op.target.hung_up.load(std::memory_order_acquire);
     const bool ready =
         answer != -ETIMEDOUT && answer != -ECANCELED && !(short_read && event_follows);
-    if (side.end(ready)) op.target.release();
+    give_back(op, ready);
     return answer;
   }
 

@@ -39,15 +39,17 @@ class inflow : public ring_entry {
   bool is_armed() const noexcept { return home() != nowhere; }
   /// The index of the worker whose ring receives; `nowhere` when not armed.
   std::uint32_t home() const noexcept {
-    // [armed] acquire → release in disarm: what the home kept before is seen.
+    // [armed] acquire ← release in arm: the user; in disarm: what the home has kept.
     return home_.load(std::memory_order_acquire);
   }
+  /// Whose fibers read. Relaxed: [armed] orders it.
   runtime_base* user() const noexcept { return user_.load(std::memory_order_relaxed); }
 
   void arm(std::uint32_t home, runtime_base& user) noexcept {
     user_.store(&user, std::memory_order_relaxed);
-    home_.store(home, std::memory_order_release);
+    home_.store(home, std::memory_order_release);  // [armed] → home(), of closers
   }
+  /// [armed] release → home(), of whoever reads next.
   void disarm() noexcept { home_.store(nowhere, std::memory_order_release); }
 
   /// A read of a flow that is not armed began; `must_wait`: it will wait.
@@ -100,9 +102,8 @@ class inflow : public ring_entry {
 
   /// For another file. Threads: nobody else knows it.
   void reset() noexcept {
-    forget_bytes();
     end_.reset();
-    has_unread_.store(false, std::memory_order_relaxed);
+    forget_bytes();
     calm_ = 0;
   }
 

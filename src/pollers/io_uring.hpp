@@ -56,8 +56,7 @@ class basic_io_uring {
     if (begun == descriptor_side::begun::busy) return -EBUSY;
 
     // The worker notices a stop on its own thread, so not between this look and the submission.
-    if (owner_.stopping() && op.side() == direction::read)
-      return end(op, side, without_waiting(op));
+    if (owner_.stopping() && op.side() == direction::read) return end(op, without_waiting(op));
 
     const bool must_wait = begun == descriptor_side::begun::must_wait;
     if (receives) {
@@ -80,7 +79,7 @@ class basic_io_uring {
       return true;
     });
     const bool gave_up = op.interrupted != 0 && (op.outcome == -ECANCELED || op.outcome == -EINTR);
-    return end(op, side, gave_up ? op.interrupted : op.outcome);
+    return end(op, gave_up ? op.interrupted : op.outcome);
   }
 
   /// What a read can have while the runtime stops.
@@ -144,7 +143,7 @@ class basic_io_uring {
     while (part_.to_cancel.linked() || part_.flows.linked()) {
       flows_.stop_all();
       cancel_wanted();
-      driver_.enter(1'000'000);
+      driver_.enter(cancel_wait_ns);
       driver_.reap();
     }
   }
@@ -172,6 +171,7 @@ class basic_io_uring {
 
   static constexpr std::uint64_t wake_tag = 1;
   static constexpr std::uint64_t cancel_tag = 2;
+  static constexpr std::uint64_t cancel_wait_ns = 1'000'000;
   static constexpr std::size_t most_bytes = std::size_t{1} << 30;
 
   /// Hands the operation to the owner's ring, for the next submission.
@@ -210,10 +210,10 @@ class basic_io_uring {
   }
 
   /// The fiber holds the direction again and returns `answer`.
-  static int end(operation& op, descriptor_side& side, int answer) noexcept {
+  static int end(operation& op, int answer) noexcept {
     const bool short_read = op.kind == operation_kind::receive && answer > 0 && !op.more_to_read &&
                             static_cast<std::size_t>(answer) < op.bytes;
-    if (side.end(!short_read)) runtime_base::release({op.target, op.generation}, op.side());
+    give_back(op, !short_read);
     return answer;
   }
 

@@ -6,12 +6,18 @@
 
 #include <heddle/fibers/worker.hpp>
 #include <heddle/pollers/operation.hpp>
-#include <heddle/runtime_base.hpp>
 
 namespace heddle {
 
 /// How an operation waits, in the word of its direction, until its descriptor becomes ready, and
-/// how the wait ends.
+/// how the wait and its use of the direction end.
+
+/// The fiber gives the direction back. False: it was closed meanwhile.
+inline bool give_back(operation& op, bool still_ready) noexcept {
+  if (!op.target.side(op.side()).end(still_ready)) return true;
+  release({op.target, op.generation}, op.side());
+  return false;
+}
 
 inline void disarm(operation& op, worker* canceller) noexcept {
   if (op.timer_home == nullptr) return;
@@ -86,12 +92,10 @@ inline int read_unread(operation& op, deadline limit) noexcept {
   if (begun == descriptor_side::begun::closed) return -EBADF;
   if (begun == descriptor_side::begun::busy) return -EBUSY;
   const std::optional<int> taken = op.target.flow.take(op.buffer, op.bytes);
-  if (side.end(true)) {
-    runtime_base::release({op.target, op.generation}, direction::read);
-    return taken.value_or(-ECANCELED);
-  }
-  // Without: another fiber has just read it.
-  return taken ? *taken : current_worker()->perform(op, limit);
+  const bool open = give_back(op, true);
+  if (taken) return *taken;
+  // Another fiber has just read it.
+  return open ? current_worker()->perform(op, limit) : -ECANCELED;
 }
 
 }  // namespace heddle

@@ -9,7 +9,6 @@
 #include <heddle/pollers/buffer_ring.hpp>
 #include <heddle/pollers/readiness.hpp>
 #include <heddle/pollers/ring_group.hpp>
-#include <heddle/runtime_base.hpp>
 
 namespace heddle {
 
@@ -153,25 +152,19 @@ class ring_flows {
         // In this order: what came before it was disarmed must not be missed.
         const bool armed = flow.is_armed();
         if (const auto taken = flow.take(op.buffer, op.bytes))
-          return end(op, side, *taken, !armed || flow.has_unread());
-        if (!armed) return read_anew(op, side, limit);
+          return end(op, *taken, !armed || flow.has_unread());
+        // It ended without an answer: the read begins once more.
+        if (!armed) return give_back(op, true) ? current_worker()->perform(op, limit) : -ECANCELED;
       }
       op.answered = false;
       const int interrupted = wait_until_ready(*current_worker(), op, side, held, limit);
-      if (interrupted != 0) return held ? end(op, side, interrupted, false) : interrupted;
-      if (op.answered) return end(op, side, op.outcome, op.more_to_read);
+      if (interrupted != 0) return held ? end(op, interrupted, false) : interrupted;
+      if (op.answered) return end(op, op.outcome, op.more_to_read);
     }
   }
 
-  /// The flow ended without an answer: the read begins once more.
-  static int read_anew(operation& op, descriptor_side& side, deadline limit) noexcept {
-    if (!side.end(true)) return current_worker()->perform(op, limit);
-    runtime_base::release({op.target, op.generation}, direction::read);
-    return -ECANCELED;
-  }
-
-  static int end(operation& op, descriptor_side& side, int answer, bool ready) noexcept {
-    if (side.end(ready)) runtime_base::release({op.target, op.generation}, direction::read);
+  static int end(operation& op, int answer, bool still_ready) noexcept {
+    give_back(op, still_ready);
     return answer;
   }
 
